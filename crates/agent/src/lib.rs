@@ -1,0 +1,1 @@
+//! One per domain: starts, watches, keeps

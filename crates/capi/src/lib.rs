@@ -1,0 +1,1 @@
+//! The C ABI: libligament.so and ligament.h

@@ -1,0 +1,1 @@
+//! What runs inside a simulation: ports, send, receive, loans, settings

@@ -1,0 +1,1 @@
+//! One per run: registry, waits, log

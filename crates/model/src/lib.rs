@@ -1,0 +1,1 @@
+//! What a coupled model is: graph, settings, reading and writing yMMSL

@@ -1,0 +1,1 @@
+//! Memory that processes share: slabs, rings, doorbells, status pages

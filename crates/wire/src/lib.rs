@@ -1,0 +1,1 @@
+//! What a message is: header, value tree, array parts, control messages
