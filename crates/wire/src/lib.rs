@@ -1,1 +1,36 @@
-//! What a message is: header, value tree, array parts, control messages
+//! What a message is: header, value tree, array parts, control messages. The same bytes in shared memory, on a
+//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O and no `unsafe` here.
+#![forbid(unsafe_code)]
+
+mod borrow;
+pub mod control;
+mod decode;
+mod encode;
+mod error;
+mod gather;
+mod header;
+mod layout;
+mod value;
+
+pub use borrow::{ArrayRef, ValueRef};
+pub use decode::{decode, decode_body, Limits};
+pub use encode::{array_head, Encoder, Plan};
+pub use error::WireError;
+pub use header::{flags, Header, Kind, HEADER_BYTES, VERSION};
+pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
+pub use value::{Array, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
+
+/// How many lists, maps and settings may stand around one value.
+pub const MAX_DEPTH: usize = 64;
+
+/// Tree tag of a complex number: `[re, im]`.
+pub const TAG_COMPLEX: u64 = 43000;
+/// Tree tag of an array held in a part: `[type, part, order, [shape…]]` and perhaps a map.
+pub const TAG_ARRAY: u64 = 27500;
+/// Tree tag of bytes held in a part: the part's number.
+pub const TAG_BYTES: u64 = 27501;
+/// Tree tag of settings: a map from name to setting value.
+pub const TAG_SETTINGS: u64 = 27502;
+
+/// Bytes of at least this length travel in a part; shorter ones stand in the tree.
+pub const BYTES_IN_PART: usize = 64;

@@ -1,0 +1,107 @@
+//! Values as a sender lends them for the length of one call: nothing is copied until the body is written.
+
+use crate::value::{Array, DType, Element, Order, SettingValue, Value};
+
+/// A value to be sent. Lists and maps come in two forms: over borrowed slices, and over vectors for trees that
+/// are built on the way.
+#[derive(Clone, Debug)]
+pub enum ValueRef<'a> {
+    /// Nothing.
+    None,
+    /// True or false.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer that need not fit `i64`.
+    UInt(u64),
+    /// A double.
+    Float(f64),
+    /// A complex number: real and imaginary part.
+    Complex(f64, f64),
+    /// Text.
+    Str(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// A list.
+    List(&'a [ValueRef<'a>]),
+    /// A list.
+    Items(Vec<ValueRef<'a>>),
+    /// A map with text keys.
+    Map(&'a [(&'a str, ValueRef<'a>)]),
+    /// A map with text keys.
+    Entries(Vec<(&'a str, ValueRef<'a>)>),
+    /// An array.
+    Array(ArrayRef<'a>),
+    /// Settings.
+    Settings(&'a [(String, SettingValue)]),
+    /// A value that is held elsewhere, such as one that was received.
+    Owned(&'a Value),
+}
+
+/// An array to be sent, over the sender's own memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayRef<'a> {
+    /// The type of the elements.
+    pub dtype: DType,
+    /// The extent of each dimension, at most eight; empty for a scalar array.
+    pub shape: &'a [u64],
+    /// Byte strides, one for each dimension; none if the elements are contiguous in `order`.
+    pub strides: Option<&'a [i64]>,
+    /// In which order the elements stand in the message (and in `data`, if there are no strides).
+    pub order: Order,
+    /// The bytes from the lowest to the highest addressed element.
+    pub data: &'a [u8],
+    /// Where element 0 begins in `data`: not 0 if there are negative strides.
+    pub offset: usize,
+    /// A name for each axis, or none at all.
+    pub names: &'a [String],
+    /// The unit of the elements.
+    pub unit: Option<&'a str>,
+}
+
+impl<'a> ArrayRef<'a> {
+    /// An array over contiguous elements.
+    pub fn from_slice<T: Element>(
+        elements: &'a [T],
+        shape: &'a [u64],
+        order: Order,
+    ) -> ArrayRef<'a> {
+        ArrayRef {
+            dtype: T::DTYPE,
+            shape,
+            strides: None,
+            order,
+            data: bytemuck::cast_slice(elements),
+            offset: 0,
+            names: &[],
+            unit: None,
+        }
+    }
+}
+
+impl<'a> From<&'a Array> for ArrayRef<'a> {
+    fn from(array: &'a Array) -> ArrayRef<'a> {
+        ArrayRef {
+            dtype: array.dtype(),
+            shape: array.shape(),
+            strides: array.own_strides(),
+            order: array.order(),
+            data: array.data(),
+            offset: 0,
+            names: array.names(),
+            unit: array.unit(),
+        }
+    }
+}
+
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> ValueRef<'a> {
+        ValueRef::Owned(value)
+    }
+}
+
+impl<'a> From<ArrayRef<'a>> for ValueRef<'a> {
+    fn from(array: ArrayRef<'a>) -> ValueRef<'a> {
+        ValueRef::Array(array)
+    }
+}

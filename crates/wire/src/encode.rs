@@ -1,0 +1,769 @@
+//! Planning and writing a body: the head is built in a buffer that is used again, and the parts are copied once,
+//! from the sender's memory to where they shall stand.
+
+use std::ops::Range;
+
+use minicbor::data::Tag;
+
+use crate::borrow::{ArrayRef, ValueRef};
+use crate::error::WireError;
+use crate::gather::{self, Gather};
+use crate::layout::{align_part, table_len, Cursor};
+use crate::value::{ArrayMeta, DType, Order, SettingValue, Value, MAX_DIMS};
+use crate::{BYTES_IN_PART, MAX_DEPTH, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
+
+/// Plans bodies. Keep one and use it again: messages of up to one part then allocate nothing.
+#[derive(Default, Debug)]
+pub struct Encoder {
+    head: Vec<u8>,
+    tree: Vec<u8>,
+}
+
+/// What is to be written: the head, and where each part goes.
+#[derive(Debug)]
+pub struct Plan<'e, 'a> {
+    head: &'e [u8],
+    parts: Parts<'a>,
+    body_len: u64,
+}
+
+/// Most messages have at most one part, and then there is no list of them.
+#[derive(Debug, Default)]
+enum Parts<'a> {
+    #[default]
+    None,
+    One(Part<'a>),
+    Many(Vec<Part<'a>>),
+}
+
+#[derive(Debug)]
+struct Part<'a> {
+    /// In the body.
+    offset: u64,
+    len: u64,
+    source: Source<'a>,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    Contiguous(&'a [u8]),
+    Strided(Box<Gather<'a>>),
+}
+
+impl<'a> Parts<'a> {
+    fn as_slice(&self) -> &[Part<'a>] {
+        match self {
+            Parts::None => &[],
+            Parts::One(part) => std::slice::from_ref(part),
+            Parts::Many(parts) => parts,
+        }
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Part<'a>] {
+        match self {
+            Parts::None => &mut [],
+            Parts::One(part) => std::slice::from_mut(part),
+            Parts::Many(parts) => parts,
+        }
+    }
+
+    fn push(&mut self, part: Part<'a>) -> Result<u16, WireError> {
+        let index = u16::try_from(self.as_slice().len())
+            .ok()
+            .filter(|index| *index < u16::MAX);
+        let index = index.ok_or(WireError::TooManyParts {
+            limit: usize::from(u16::MAX),
+        })?;
+        *self = match std::mem::take(self) {
+            Parts::None => Parts::One(part),
+            Parts::One(first) => Parts::Many(vec![first, part]),
+            Parts::Many(mut parts) => {
+                parts.push(part);
+                Parts::Many(parts)
+            }
+        };
+        Ok(index)
+    }
+}
+
+impl Encoder {
+    /// An encoder with empty buffers.
+    pub fn new() -> Encoder {
+        Encoder::default()
+    }
+
+    /// Plans the body of `value`. Errors: more than 64 lists and maps inside each other, more than 65,535 parts,
+    /// an array whose shape, strides and bytes do not fit together, a body of 2⁵⁶ bytes or more.
+    pub fn plan<'a>(&mut self, value: &ValueRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
+        match value {
+            ValueRef::Array(array) => self.plan_array(array),
+            ValueRef::None | ValueRef::Owned(Value::None) => Ok(Plan {
+                head: &[],
+                parts: Parts::None,
+                body_len: 0,
+            }),
+            ValueRef::Owned(Value::Array(array)) => self.plan_array(&ArrayRef::from(array)),
+            _ => self.plan_tree(value),
+        }
+    }
+
+    /// Plans the body of one array and nothing else.
+    pub fn plan_array<'a>(&mut self, array: &ArrayRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
+        if !array.names.is_empty() || array.unit.is_some() {
+            return self.plan_tree(&ValueRef::Array(*array));
+        }
+        let (nbytes, source) = array_source(array)?;
+        self.head.clear();
+        let body_len = plain_array_head(
+            array.dtype,
+            array.shape,
+            array.order,
+            nbytes,
+            &mut self.head,
+        )?;
+        let offset = align_part(self.head.len() as u64);
+        Ok(Plan {
+            head: &self.head,
+            parts: Parts::One(Part {
+                offset,
+                len: nbytes,
+                source,
+            }),
+            body_len,
+        })
+    }
+
+    /// The general way, which every value can go.
+    pub(crate) fn plan_tree<'a>(
+        &mut self,
+        value: &ValueRef<'a>,
+    ) -> Result<Plan<'_, 'a>, WireError> {
+        self.tree.clear();
+        let mut writer = TreeWriter {
+            tree: Cbor::new(&mut self.tree),
+            parts: Parts::None,
+        };
+        writer.value(value, 0)?;
+        let mut parts = writer.parts;
+
+        let list = parts.as_mut_slice();
+        self.head.clear();
+        self.head
+            .extend_from_slice(&(self.tree.len() as u64).to_le_bytes());
+        let mut cursor = Cursor((table_len(list.len() as u16) + self.tree.len()) as u64);
+        for part in list {
+            self.head.extend_from_slice(&part.len.to_le_bytes());
+            part.offset = cursor.place(part.len)?;
+        }
+        self.head.extend_from_slice(&self.tree);
+        Ok(Plan {
+            head: &self.head,
+            parts,
+            body_len: cursor.0,
+        })
+    }
+}
+
+/// Writes (to the emptied `out`) the head of a body that is one array whose elements are put in place by someone
+/// else: contiguous in `order`, or with `meta.strides` and element 0 at the start of the part. Gives the length
+/// of the body: what is not head or padding is the part, which begins at the next multiple of 64. Errors: as
+/// [`Encoder::plan`]; strides that reach before element 0 or lay elements over each other.
+pub fn array_head(
+    dtype: DType,
+    shape: &[u64],
+    order: Order,
+    meta: Option<&ArrayMeta>,
+    out: &mut Vec<u8>,
+) -> Result<u64, WireError> {
+    out.clear();
+    let nbytes = gather::contiguous_bytes(dtype, shape)?;
+    let Some(meta) = meta else {
+        return plain_array_head(dtype, shape, order, nbytes, out);
+    };
+    gather::check_names(&meta.names, shape.len())?;
+    let len = match &meta.strides {
+        None => nbytes,
+        Some(strides) => {
+            let (low, high) = gather::span(dtype, shape, strides)?;
+            if low < 0 || high < i128::from(nbytes) {
+                return Err(WireError::array(format!(
+                    "byte strides {strides:?} of an array in place let elements lie before element 0 or over each \
+                     other; use strides that do not"
+                )));
+            }
+            u64::try_from(high).unwrap_or(u64::MAX)
+        }
+    };
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&len.to_le_bytes());
+    let description = Description {
+        dtype,
+        shape,
+        order,
+        names: &meta.names,
+        unit: meta.unit.as_deref(),
+        strides: meta.strides.as_deref(),
+    };
+    write_array(&mut Cbor::new(out), 0, &description);
+    let tree = (out.len() - 16) as u64;
+    out[..8].copy_from_slice(&tree.to_le_bytes());
+    let mut cursor = Cursor(out.len() as u64);
+    cursor.place(len)?;
+    Ok(cursor.0)
+}
+
+/// Appends the head of a body that is one contiguous array; the shape has been checked. The bytes are those of
+/// the general way, made without a CBOR encoder; a test holds the two together.
+#[inline]
+fn plain_array_head(
+    dtype: DType,
+    shape: &[u64],
+    order: Order,
+    nbytes: u64,
+    out: &mut Vec<u8>,
+) -> Result<u64, WireError> {
+    const TABLE: usize = 16;
+    let mut head = [0u8; TABLE + 8 + 9 * MAX_DIMS];
+    head[TABLE..TABLE + 4].copy_from_slice(&[0xd9, (TAG_ARRAY >> 8) as u8, TAG_ARRAY as u8, 0x84]);
+    head[TABLE + 4] = dtype as u8;
+    head[TABLE + 5] = 0;
+    head[TABLE + 6] = order as u8;
+    head[TABLE + 7] = 0x80 | shape.len() as u8;
+    let mut end = TABLE + 8;
+    for &extent in shape {
+        end += put_uint(&mut head[end..end + 9], extent);
+    }
+    head[..8].copy_from_slice(&((end - TABLE) as u64).to_le_bytes());
+    head[8..16].copy_from_slice(&nbytes.to_le_bytes());
+    out.extend_from_slice(&head[..end]);
+    let mut cursor = Cursor(end as u64);
+    cursor.place(nbytes)?;
+    Ok(cursor.0)
+}
+
+/// A CBOR unsigned integer in its shortest form; gives its length.
+#[inline]
+fn put_uint(place: &mut [u8], value: u64) -> usize {
+    if value < 24 {
+        place[0] = value as u8;
+        1
+    } else if value <= u64::from(u8::MAX) {
+        place[0] = 0x18;
+        place[1] = value as u8;
+        2
+    } else if value <= u64::from(u16::MAX) {
+        place[0] = 0x19;
+        place[1..3].copy_from_slice(&(value as u16).to_be_bytes());
+        3
+    } else if value <= u64::from(u32::MAX) {
+        place[0] = 0x1a;
+        place[1..5].copy_from_slice(&(value as u32).to_be_bytes());
+        5
+    } else {
+        place[0] = 0x1b;
+        place[1..9].copy_from_slice(&value.to_be_bytes());
+        9
+    }
+}
+
+/// Checks a sender's array and says where its elements come from.
+#[inline]
+fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>), WireError> {
+    let nbytes = gather::contiguous_bytes(array.dtype, array.shape)?;
+    let available = array.data.len() as u64;
+    let Some(strides) = array.strides else {
+        let end = (array.offset as u64)
+            .checked_add(nbytes)
+            .filter(|end| *end <= available);
+        let Some(end) = end else {
+            return Err(WireError::array(format!(
+                "shape {:?} of {} takes {nbytes} bytes from byte {}, but there are {available}",
+                array.shape,
+                array.dtype.name(),
+                array.offset
+            )));
+        };
+        return Ok((
+            nbytes,
+            Source::Contiguous(&array.data[array.offset..end as usize]),
+        ));
+    };
+    gather::check_span(
+        array.dtype,
+        array.shape,
+        strides,
+        array.offset as u64,
+        available,
+    )?;
+    if nbytes == 0 {
+        return Ok((0, Source::Contiguous(&[])));
+    }
+    let gather = Gather::new(array, strides);
+    Ok(match gather.contiguous(nbytes as usize) {
+        Some(bytes) => (nbytes, Source::Contiguous(bytes)),
+        None => (nbytes, Source::Strided(Box::new(gather))),
+    })
+}
+
+struct Description<'d> {
+    dtype: DType,
+    shape: &'d [u64],
+    order: Order,
+    names: &'d [String],
+    unit: Option<&'d str>,
+    strides: Option<&'d [i64]>,
+}
+
+fn write_array(tree: &mut Cbor<'_>, part: u16, array: &Description<'_>) {
+    let entries = usize::from(!array.names.is_empty())
+        + usize::from(array.unit.is_some())
+        + usize::from(array.strides.is_some());
+    tree.tag(TAG_ARRAY);
+    tree.list(if entries == 0 { 4 } else { 5 });
+    tree.uint(array.dtype as u64);
+    tree.uint(u64::from(part));
+    tree.uint(array.order as u64);
+    tree.list(array.shape.len());
+    for &extent in array.shape {
+        tree.uint(extent);
+    }
+    if entries == 0 {
+        return;
+    }
+    tree.map(entries);
+    if !array.names.is_empty() {
+        tree.text("names");
+        tree.list(array.names.len());
+        for name in array.names {
+            tree.text(name);
+        }
+    }
+    if let Some(unit) = array.unit {
+        tree.text("unit");
+        tree.text(unit);
+    }
+    if let Some(strides) = array.strides {
+        tree.text("strides");
+        tree.list(strides.len());
+        for &stride in strides {
+            tree.int(stride);
+        }
+    }
+}
+
+/// A CBOR encoder into memory, where writing cannot fail.
+struct Cbor<'t>(minicbor::Encoder<&'t mut Vec<u8>>);
+
+/// The error type of writing into a vector has no values.
+fn sure<T>(result: Result<T, minicbor::encode::Error<std::convert::Infallible>>) {
+    debug_assert!(result.is_ok());
+}
+
+impl<'t> Cbor<'t> {
+    fn new(tree: &'t mut Vec<u8>) -> Cbor<'t> {
+        Cbor(minicbor::Encoder::new(tree))
+    }
+    fn tag(&mut self, tag: u64) {
+        sure(self.0.tag(Tag::new(tag)));
+    }
+    fn list(&mut self, len: usize) {
+        sure(self.0.array(len as u64));
+    }
+    fn map(&mut self, len: usize) {
+        sure(self.0.map(len as u64));
+    }
+    fn uint(&mut self, value: u64) {
+        sure(self.0.u64(value));
+    }
+    fn int(&mut self, value: i64) {
+        sure(self.0.i64(value));
+    }
+    fn float(&mut self, value: f64) {
+        sure(self.0.f64(value));
+    }
+    fn text(&mut self, text: &str) {
+        sure(self.0.str(text));
+    }
+    fn bytes(&mut self, bytes: &[u8]) {
+        sure(self.0.bytes(bytes));
+    }
+    fn bool(&mut self, value: bool) {
+        sure(self.0.bool(value));
+    }
+    fn null(&mut self) {
+        sure(self.0.null());
+    }
+}
+
+struct TreeWriter<'t, 'a> {
+    tree: Cbor<'t>,
+    parts: Parts<'a>,
+}
+
+impl<'a> TreeWriter<'_, 'a> {
+    /// Writes a value that stands in `depth` lists and maps.
+    fn value(&mut self, value: &ValueRef<'a>, depth: usize) -> Result<(), WireError> {
+        match value {
+            ValueRef::None => self.tree.null(),
+            ValueRef::Bool(value) => self.tree.bool(*value),
+            ValueRef::Int(value) => self.tree.int(*value),
+            ValueRef::UInt(value) => self.tree.uint(*value),
+            ValueRef::Float(value) => self.tree.float(*value),
+            ValueRef::Complex(re, im) => self.complex(*re, *im),
+            ValueRef::Str(text) => self.tree.text(text),
+            ValueRef::Bytes(bytes) => self.bytes(bytes)?,
+            ValueRef::List(items) => self.list(items, depth)?,
+            ValueRef::Items(items) => self.list(items, depth)?,
+            ValueRef::Map(entries) => self.map(entries, depth)?,
+            ValueRef::Entries(entries) => self.map(entries, depth)?,
+            ValueRef::Array(array) => self.array(array)?,
+            ValueRef::Settings(settings) => self.settings(settings, depth)?,
+            ValueRef::Owned(value) => self.owned(value, depth)?,
+        }
+        Ok(())
+    }
+
+    fn owned(&mut self, value: &'a Value, depth: usize) -> Result<(), WireError> {
+        match value {
+            Value::None => self.tree.null(),
+            Value::Bool(value) => self.tree.bool(*value),
+            Value::Int(value) => self.tree.int(*value),
+            Value::UInt(value) => self.tree.uint(*value),
+            Value::Float(value) => self.tree.float(*value),
+            Value::Complex(re, im) => self.complex(*re, *im),
+            Value::String(text) => self.tree.text(text),
+            Value::Bytes(bytes) => self.bytes(bytes)?,
+            Value::List(items) => {
+                let inner = deeper(depth)?;
+                self.tree.list(items.len());
+                for item in items {
+                    self.owned(item, inner)?;
+                }
+            }
+            Value::Map(entries) => {
+                let inner = deeper(depth)?;
+                self.tree.map(entries.len());
+                for (key, value) in entries {
+                    self.tree.text(key);
+                    self.owned(value, inner)?;
+                }
+            }
+            Value::Array(array) => self.array(&ArrayRef::from(array))?,
+            Value::Settings(settings) => self.settings(settings, depth)?,
+        }
+        Ok(())
+    }
+
+    fn complex(&mut self, re: f64, im: f64) {
+        self.tree.tag(TAG_COMPLEX);
+        self.tree.list(2);
+        self.tree.float(re);
+        self.tree.float(im);
+    }
+
+    fn bytes(&mut self, bytes: &'a [u8]) -> Result<(), WireError> {
+        if bytes.len() < BYTES_IN_PART {
+            self.tree.bytes(bytes);
+            return Ok(());
+        }
+        let part = self.part(bytes.len() as u64, Source::Contiguous(bytes))?;
+        self.tree.tag(TAG_BYTES);
+        self.tree.uint(u64::from(part));
+        Ok(())
+    }
+
+    fn list(&mut self, items: &[ValueRef<'a>], depth: usize) -> Result<(), WireError> {
+        let inner = deeper(depth)?;
+        self.tree.list(items.len());
+        items.iter().try_for_each(|item| self.value(item, inner))
+    }
+
+    fn map(&mut self, entries: &[(&'a str, ValueRef<'a>)], depth: usize) -> Result<(), WireError> {
+        let inner = deeper(depth)?;
+        self.tree.map(entries.len());
+        for (key, value) in entries {
+            self.tree.text(key);
+            self.value(value, inner)?;
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, array: &ArrayRef<'a>) -> Result<(), WireError> {
+        gather::check_names(array.names, array.shape.len())?;
+        let (nbytes, source) = array_source(array)?;
+        let part = self.part(nbytes, source)?;
+        let ArrayRef {
+            dtype,
+            shape,
+            order,
+            names,
+            unit,
+            ..
+        } = *array;
+        write_array(
+            &mut self.tree,
+            part,
+            &Description {
+                dtype,
+                shape,
+                order,
+                names,
+                unit,
+                strides: None,
+            },
+        );
+        Ok(())
+    }
+
+    fn part(&mut self, len: u64, source: Source<'a>) -> Result<u16, WireError> {
+        self.parts.push(Part {
+            offset: 0,
+            len,
+            source,
+        })
+    }
+
+    fn settings(
+        &mut self,
+        settings: &[(String, SettingValue)],
+        depth: usize,
+    ) -> Result<(), WireError> {
+        deeper(depth)?;
+        self.tree.tag(TAG_SETTINGS);
+        self.tree.map(settings.len());
+        for (name, value) in settings {
+            self.tree.text(name);
+            self.setting(value);
+        }
+        Ok(())
+    }
+
+    fn setting(&mut self, value: &SettingValue) {
+        match value {
+            SettingValue::Bool(value) => self.tree.bool(*value),
+            SettingValue::Int(value) => self.tree.int(*value),
+            SettingValue::Float(value) => self.tree.float(*value),
+            SettingValue::String(text) => self.tree.text(text),
+            SettingValue::IntList(list) => {
+                self.tree.list(list.len());
+                list.iter().for_each(|value| self.tree.int(*value));
+            }
+            SettingValue::FloatList(list) => self.floats(list),
+            SettingValue::FloatGrid(rows) => {
+                self.tree.list(rows.len());
+                rows.iter().for_each(|row| self.floats(row));
+            }
+        }
+    }
+
+    fn floats(&mut self, list: &[f64]) {
+        self.tree.list(list.len());
+        list.iter().for_each(|value| self.tree.float(*value));
+    }
+}
+
+fn deeper(depth: usize) -> Result<usize, WireError> {
+    if depth >= MAX_DEPTH {
+        return Err(WireError::TooDeep { limit: MAX_DEPTH });
+    }
+    Ok(depth + 1)
+}
+
+impl<'a> Plan<'_, 'a> {
+    /// The lengths table and the tree; empty for a message that is its header alone.
+    #[inline]
+    pub fn head(&self) -> &[u8] {
+        self.head
+    }
+
+    /// Bytes of the whole body.
+    #[inline]
+    pub fn body_len(&self) -> u64 {
+        self.body_len
+    }
+
+    /// How many parts there are.
+    #[inline]
+    pub fn parts(&self) -> u16 {
+        self.parts.as_slice().len() as u16
+    }
+
+    /// Where part 0 begins in the body, a multiple of 64; the body's length if there are no parts.
+    #[inline]
+    pub fn first_part_offset(&self) -> u64 {
+        self.parts
+            .as_slice()
+            .first()
+            .map_or(self.body_len, |part| part.offset)
+    }
+
+    /// Bytes from the first part to the end of the body; 0 if there are no parts.
+    #[inline]
+    pub fn parts_len(&self) -> u64 {
+        self.body_len - self.first_part_offset()
+    }
+
+    /// Offset in the body, and length, of a part.
+    ///
+    /// # Panics
+    /// If there is no such part.
+    pub fn part_span(&self, part: u16) -> (u64, u64) {
+        let part = &self.parts.as_slice()[usize::from(part)];
+        (part.offset, part.len)
+    }
+
+    /// The sender's own bytes of a part, if they need no gathering: for those who copy in their own way.
+    ///
+    /// # Panics
+    /// If there is no such part.
+    pub fn part_bytes(&self, part: u16) -> Option<&'a [u8]> {
+        match &self.parts.as_slice()[usize::from(part)].source {
+            Source::Contiguous(bytes) => Some(bytes),
+            Source::Strided(_) => None,
+        }
+    }
+
+    /// Gathers the parts into `dst`, whose byte 0 is the body's byte [`Plan::first_part_offset`]. The padding
+    /// between parts is zeroed.
+    ///
+    /// # Panics
+    /// If `dst` is shorter than [`Plan::parts_len`].
+    pub fn write_parts(&self, dst: &mut [u8]) {
+        let start = self.first_part_offset();
+        let mut written = 0;
+        for part in self.parts.as_slice() {
+            let begin = (part.offset - start) as usize;
+            let end = begin + part.len as usize;
+            dst[written..begin].fill(0);
+            part.copy(0, &mut dst[begin..end]);
+            written = end;
+        }
+    }
+
+    /// Writes the whole body.
+    ///
+    /// # Panics
+    /// If `dst` is shorter than [`Plan::body_len`].
+    pub fn write_body(&self, dst: &mut [u8]) {
+        let head = self.head.len();
+        dst[..head].copy_from_slice(self.head);
+        let start = self.first_part_offset() as usize;
+        dst[head..start].fill(0);
+        self.write_parts(&mut dst[start..]);
+    }
+
+    /// Writes the bytes of the body that lie in `range` to `dst`, which is as long as the range: for messages that
+    /// are sent piece by piece. A window costs one search in the list of parts.
+    ///
+    /// # Panics
+    /// If the range leaves the body, or `dst` has another length.
+    pub fn copy_range(&self, range: Range<u64>, dst: &mut [u8]) {
+        assert!(
+            range.end <= self.body_len
+                && range.end.checked_sub(range.start) == Some(dst.len() as u64)
+        );
+        let mut at = range.start;
+        let mut rest = dst;
+        let head = self.head.len() as u64;
+        if at < head && !rest.is_empty() {
+            let now = take(&mut rest, head - at);
+            now.copy_from_slice(&self.head[at as usize..at as usize + now.len()]);
+            at += now.len() as u64;
+        }
+        let parts = self.parts.as_slice();
+        let first = parts.partition_point(|part| part.offset + part.len <= at);
+        for part in &parts[first..] {
+            if rest.is_empty() {
+                return;
+            }
+            if at < part.offset {
+                let padding = take(&mut rest, part.offset - at);
+                padding.fill(0);
+                at += padding.len() as u64;
+            }
+            if at >= part.offset {
+                let now = take(&mut rest, part.offset + part.len - at);
+                part.copy(at - part.offset, now);
+                at += now.len() as u64;
+            }
+        }
+    }
+}
+
+/// Splits off the first bytes of `rest`, at most `len`.
+fn take<'d>(rest: &mut &'d mut [u8], len: u64) -> &'d mut [u8] {
+    let all = std::mem::take(rest);
+    let len = usize::try_from(len).unwrap_or(usize::MAX).min(all.len());
+    let (now, later) = all.split_at_mut(len);
+    *rest = later;
+    now
+}
+
+impl Part<'_> {
+    #[inline]
+    fn copy(&self, from: u64, dst: &mut [u8]) {
+        match &self.source {
+            Source::Contiguous(bytes) => {
+                dst.copy_from_slice(&bytes[from as usize..from as usize + dst.len()])
+            }
+            Source::Strided(gather) => gather.copy(from, dst),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_plain_array_is_the_same_from_the_fast_and_the_general_way() {
+        let extents = [
+            0,
+            1,
+            23,
+            24,
+            255,
+            256,
+            65_535,
+            65_536,
+            (1 << 32) - 1,
+            1 << 32,
+            (1 << 48) - 1,
+        ];
+        let mut shapes: Vec<Vec<u64>> = extents
+            .iter()
+            .map(|&extent| vec![extent, 0, extent])
+            .collect();
+        shapes.extend((0..=MAX_DIMS).map(|ndim| vec![2; ndim]));
+        shapes.extend([vec![24], vec![300], vec![70_000]]);
+        let data = vec![7; 70_000 * 16];
+        let (mut fast, mut general) = (Encoder::new(), Encoder::new());
+        for shape in &shapes {
+            for dtype in DType::ALL {
+                for order in [Order::RowMajor, Order::ColumnMajor] {
+                    let array = ArrayRef {
+                        dtype,
+                        shape,
+                        strides: None,
+                        order,
+                        data: &data,
+                        offset: 0,
+                        names: &[],
+                        unit: None,
+                    };
+                    let quick = fast.plan_array(&array).unwrap();
+                    let slow = general.plan_tree(&ValueRef::Array(array)).unwrap();
+                    assert_eq!(quick.head(), slow.head(), "{shape:?}");
+                    assert_eq!(quick.body_len(), slow.body_len());
+                    assert_eq!(quick.part_span(0), slow.part_span(0));
+                    let mut alone = Vec::new();
+                    assert_eq!(
+                        array_head(dtype, shape, order, None, &mut alone).unwrap(),
+                        quick.body_len()
+                    );
+                    assert_eq!(alone, quick.head());
+                }
+            }
+        }
+    }
+}

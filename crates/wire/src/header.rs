@@ -1,0 +1,232 @@
+//! The 64-byte header of version 1, as bytes and as the eight words that a ring slot stores. What the carrier
+//! keeps in it (flag bits 12–15 and the top byte of the last word) is passed through, not interpreted.
+
+use crate::error::WireError;
+use crate::layout::MAX_BODY;
+
+/// The version of the format that this crate writes and reads.
+pub const VERSION: u8 = 1;
+/// Length of a header in bytes.
+pub const HEADER_BYTES: usize = 64;
+
+/// Bits of the header's flag field.
+pub mod flags {
+    /// The next timestamp is set.
+    pub const HAS_NEXT: u16 = 1 << 0;
+    /// The tick fields are exact.
+    pub const HAS_TICKS: u16 = 1 << 1;
+    /// The body is compressed.
+    pub const COMPRESSED: u16 = 1 << 2;
+    /// Carrier: a chunk of a message that was too large for the memory at hand.
+    pub const STREAM: u16 = 1 << 14;
+    /// Carrier: the body lies in a slab, and the slot holds its place.
+    pub const PLACED: u16 = 1 << 15;
+    /// All bits that belong to the carrier; zero in files and between domains.
+    pub const CARRIER: u16 = 0xf000;
+    /// All bits that version 1 knows.
+    pub const KNOWN: u16 = HAS_NEXT | HAS_TICKS | COMPRESSED | CARRIER;
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// A value sent by a simulation.
+    #[default]
+    Data,
+    /// The conduit has ended; nothing follows.
+    End,
+    /// The body is a settings tree; the header's `overlay` is its number.
+    Overlay,
+    /// Events of an interval, such as spikes.
+    Events,
+    /// A checkpoint mark.
+    Checkpoint,
+    /// A change of routing.
+    Route,
+    /// The carrier's own (ring jump, stream chunk); never leaves shared memory.
+    Carrier,
+    /// Of a later version and marked (64–127) as safe to skip.
+    Skip(u8),
+}
+
+impl Kind {
+    /// The number that stands in the header.
+    #[inline]
+    pub fn code(self) -> u8 {
+        match self {
+            Kind::Data => 1,
+            Kind::End => 2,
+            Kind::Overlay => 3,
+            Kind::Events => 4,
+            Kind::Checkpoint => 5,
+            Kind::Route => 6,
+            Kind::Carrier => 15,
+            Kind::Skip(code) => code,
+        }
+    }
+
+    /// The kind of this number; an error for 0 and for unknown numbers outside 64–127.
+    #[inline]
+    pub fn from_code(code: u8) -> Result<Kind, WireError> {
+        Ok(match code {
+            1 => Kind::Data,
+            2 => Kind::End,
+            3 => Kind::Overlay,
+            4 => Kind::Events,
+            5 => Kind::Checkpoint,
+            6 => Kind::Route,
+            15 => Kind::Carrier,
+            64..=127 => Kind::Skip(code),
+            _ => return Err(WireError::Kind { found: code }),
+        })
+    }
+}
+
+/// Everything that the header of a message says. Absent fields are zero on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Header {
+    /// What the message is for.
+    pub kind: Kind,
+    /// Whether the body is compressed.
+    pub compressed: bool,
+    /// The carrier's flags, within [`flags::CARRIER`]; other bits are not written.
+    pub carrier_flags: u16,
+    /// The carrier's byte (a ring's lap stamp).
+    pub stamp: u8,
+    /// Number of the conduit in this run.
+    pub conduit: u32,
+    /// Counts the messages of one conduit from 0.
+    pub sequence: u64,
+    /// Model time, s.
+    pub timestamp: f64,
+    /// Model time of the next message, s.
+    pub next_timestamp: Option<f64>,
+    /// The timestamp in the model's time base. Sent only if `next_ticks` is there whenever `next_timestamp` is,
+    /// because the one flag on the wire vouches for both.
+    pub ticks: Option<i64>,
+    /// The next timestamp in the model's time base; means something only beside `next_timestamp`.
+    pub next_ticks: Option<i64>,
+    /// Number of the settings overlay in force at the sender, 0 for none.
+    pub overlay: u32,
+    /// Checkpoint epoch.
+    pub epoch: u16,
+    /// How many parts follow the tree.
+    pub parts: u16,
+    /// Bytes of the body, below 2⁵⁶.
+    pub body_len: u64,
+}
+
+impl Header {
+    /// The flag field as it stands on the wire.
+    #[inline]
+    pub fn flags(&self) -> u16 {
+        let has_next = self.next_timestamp.is_some();
+        let has_ticks = self.ticks.is_some() && (!has_next || self.next_ticks.is_some());
+        let mut bits = self.carrier_flags & flags::CARRIER;
+        bits |= if has_next { flags::HAS_NEXT } else { 0 };
+        bits |= if has_ticks { flags::HAS_TICKS } else { 0 };
+        bits |= if self.compressed {
+            flags::COMPRESSED
+        } else {
+            0
+        };
+        bits
+    }
+
+    /// The header as eight words, each to be stored little-endian.
+    ///
+    /// # Panics
+    /// In debug builds, if `body_len` is not below 2⁵⁶; [`crate::Encoder::plan`] never yields such a length.
+    #[inline]
+    pub fn encode(&self) -> [u64; 8] {
+        debug_assert!(self.body_len < MAX_BODY);
+        let flags = self.flags();
+        let exact = flags & flags::HAS_TICKS != 0;
+        let both = exact && flags & flags::HAS_NEXT != 0;
+        [
+            u64::from(VERSION)
+                | u64::from(self.kind.code()) << 8
+                | u64::from(flags) << 16
+                | u64::from(self.conduit) << 32,
+            self.sequence,
+            self.timestamp.to_bits(),
+            self.next_timestamp.map_or(0, f64::to_bits),
+            if exact {
+                self.ticks.unwrap_or(0) as u64
+            } else {
+                0
+            },
+            if both {
+                self.next_ticks.unwrap_or(0) as u64
+            } else {
+                0
+            },
+            u64::from(self.overlay) | u64::from(self.epoch) << 32 | u64::from(self.parts) << 48,
+            (self.body_len & (MAX_BODY - 1)) | u64::from(self.stamp) << 56,
+        ]
+    }
+
+    /// The header as it stands in a file or on a socket.
+    pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(self.encode()) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a header from its words. Errors: unknown version, kind or flag.
+    #[inline]
+    pub fn decode(words: &[u64; 8]) -> Result<Header, WireError> {
+        let first = words[0];
+        if first as u8 != VERSION {
+            return Err(WireError::Version { found: first as u8 });
+        }
+        let kind = Kind::from_code((first >> 8) as u8)?;
+        let bits = (first >> 16) as u16;
+        if bits & !flags::KNOWN != 0 {
+            return Err(WireError::Flags {
+                found: bits & !flags::KNOWN,
+            });
+        }
+        let has_next = bits & flags::HAS_NEXT != 0;
+        let has_ticks = bits & flags::HAS_TICKS != 0;
+        Ok(Header {
+            kind,
+            compressed: bits & flags::COMPRESSED != 0,
+            carrier_flags: bits & flags::CARRIER,
+            stamp: (words[7] >> 56) as u8,
+            conduit: (first >> 32) as u32,
+            sequence: words[1],
+            timestamp: f64::from_bits(words[2]),
+            next_timestamp: has_next.then(|| f64::from_bits(words[3])),
+            ticks: has_ticks.then_some(words[4] as i64),
+            next_ticks: (has_ticks && has_next).then_some(words[5] as i64),
+            overlay: words[6] as u32,
+            epoch: (words[6] >> 32) as u16,
+            parts: (words[6] >> 48) as u16,
+            body_len: words[7] & (MAX_BODY - 1),
+        })
+    }
+
+    /// Reads a header from the first 64 bytes of `bytes`.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Header, WireError> {
+        if bytes.len() < HEADER_BYTES {
+            return Err(WireError::HeaderShort { found: bytes.len() });
+        }
+        let mut words = [0; 8];
+        for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(place.try_into().expect("chunks of eight"));
+        }
+        Header::decode(&words)
+    }
+
+    /// The same header without what the carrier keeps in it: for files, and when a message changes carrier.
+    pub fn without_carrier(&self) -> Header {
+        Header {
+            carrier_flags: 0,
+            stamp: 0,
+            ..*self
+        }
+    }
+}
