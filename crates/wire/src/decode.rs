@@ -7,8 +7,9 @@ use minicbor::Decoder;
 
 use crate::error::WireError;
 use crate::layout::{align_part, head_len, Body};
+use crate::tree::deeper;
 use crate::value::{Array, ArrayMeta, DType, Order, SettingValue, Value, MAX_DIMS};
-use crate::{gather, MAX_DEPTH, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
+use crate::{gather, TAG_ARRAY, TAG_BYTES, TAG_COMPLEX, TAG_SETTINGS};
 
 /// What a reader is willing to take. An item of the tree takes one byte or more in the message and about a
 /// hundred as a [`Value`].
@@ -537,11 +538,4 @@ fn is_integer(kind: Type) -> bool {
             | Type::I64
             | Type::Int
     )
-}
-
-fn deeper(depth: usize) -> Result<usize, WireError> {
-    if depth >= MAX_DEPTH {
-        return Err(WireError::TooDeep { limit: MAX_DEPTH });
-    }
-    Ok(depth + 1)
 }

@@ -10,6 +10,8 @@ mod error;
 mod gather;
 mod header;
 mod layout;
+mod parts;
+mod tree;
 mod value;
 
 pub use borrow::{ArrayRef, ValueRef};
