@@ -1,0 +1,131 @@
+"""The ping-pong that every Python program of this benchmark runs: plan, pinning, loops, timing and output.
+
+The same plan, environment and output as harness.h. A program hands `run` two functions, `send(array)` and
+`receive()`; how the data travels is not known here. Messages are arrays of float64; None is the empty message.
+"""
+
+import json
+import os
+import resource
+import statistics
+import sys
+from time import perf_counter_ns
+
+import numpy
+
+PLAIN, WORKED, ECHO = 0, 1, 2
+MODES = ["plain", "worked", "echo"]
+
+
+def plan():
+    """The cases, as (mode, bytes, rounds, warmup, slabs)."""
+    text = os.environ["PINGPONG_PLAN"]
+    return [tuple(int(word) for word in case.split()) for case in text.split(";") if case]
+
+
+def pin(side):
+    core = int(os.environ["PINGPONG_CORES"].split(",")["ab".index(side)])
+    os.sched_setaffinity(0, {core})
+
+
+def content(side, count):
+    """What stands in a side's array where nobody rewrites it."""
+    return numpy.arange(count, dtype=numpy.float64) + (0.5 if side == "a" else 0.25)
+
+
+def fail(what):
+    print(what, file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+def check(data, expected, bytes_):
+    got = None if data is None else numpy.asarray(data)
+    if (got is None) != (expected is None) or (got is not None and not numpy.array_equal(got, expected)):
+        fail(f"{bytes_} bytes: the received data is not what was sent")
+
+
+def check_sum(data, value, count):
+    # Small whole numbers: the sum is exact in float64.
+    if count and numpy.sum(data) != value * count:
+        fail(f"{8 * count} bytes: the received data is not what was sent")
+
+
+def processor_ns():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return (usage.ru_utime + usage.ru_stime) * 1e9
+
+
+def ask(case, send, receive):
+    """Side A: times each round trip on its own; one stamp ends a round and starts the next."""
+    mode, bytes_, rounds, warmup, _ = case
+    count = bytes_ // 8
+    array = content("a", count) if bytes_ else None
+    stamps = [0] * (rounds + 1)
+    before = data = 0
+    for i in range(-warmup, rounds):
+        if i == 0:
+            before = processor_ns()
+            stamps[0] = perf_counter_ns()
+        if mode == WORKED and bytes_:
+            array.fill(i % 1000)
+        data = None  # the last view is given back before the next message
+        send(array)
+        data = receive()
+        if mode == WORKED:
+            check_sum(data, i % 1000 + 1, count)
+        if i >= 0:
+            stamps[i + 1] = perf_counter_ns()
+    used = processor_ns() - before
+    if mode != WORKED:
+        check(data, content("a" if mode == ECHO else "b", count) if bytes_ else None, bytes_)
+    took = sorted((b - a) / 2 for a, b in zip(stamps, stamps[1:]))
+    return {
+        "side": "a",
+        "mode": MODES[mode],
+        "bytes": bytes_,
+        "rounds": rounds,
+        "median_ns": statistics.median(took),
+        "p99_ns": took[(rounds * 99 + 99) // 100 - 1],
+        "least_ns": took[0],
+        "mean_ns": sum(took) / rounds,
+        "processor_ns": used / (2 * rounds),
+    }
+
+
+def answer(case, send, receive):
+    """Side B."""
+    mode, bytes_, rounds, warmup, _ = case
+    count = bytes_ // 8
+    array = content("b", count) if bytes_ else None
+    before = 0
+    for i in range(-warmup, rounds):
+        if i == 0:
+            before = processor_ns()
+        data = receive()
+        if mode == ECHO:
+            send(data)
+            data = None
+            continue
+        if mode == WORKED:
+            check_sum(data, i % 1000, count)
+            if bytes_:
+                array.fill(i % 1000 + 1)
+        data = None
+        send(array)
+    used = processor_ns() - before
+    return {
+        "side": "b",
+        "mode": MODES[mode],
+        "bytes": bytes_,
+        "rounds": rounds,
+        "processor_ns": used / (2 * rounds),
+    }
+
+
+def run(side, send, receive, start=lambda case: None):
+    """Runs the plan as side "a" or "b". `start(case)` is called before the first round of each case."""
+    turn = ask if side == "a" else answer
+    with open(f"{os.environ['PINGPONG_OUT']}.{side}", "w", encoding="utf-8") as out:
+        for case in plan():
+            start(case)
+            print(json.dumps(turn(case, send, receive)), file=out)
