@@ -1,0 +1,121 @@
+//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; credit returned per
+//! incoming channel; for each peer that may send to it an *inbox*: how many slots of that peer's ring it has
+//! taken, and how often it has released each of that peer's blocks.
+
+use crate::memory::{Mapping, ShmError, PAGE};
+use crate::status::StatusPage;
+use crate::sync::AtomicU64;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Blocks that one sender may have; the table is sparse, so it costs what is used.
+pub const MAX_BLOCKS: usize = 1 << 18;
+const STATUS_AT: usize = PAGE;
+const CREDITS_AT: usize = 2 * PAGE;
+const RELEASES_AT: usize = PAGE;
+const INBOX_BYTES: usize = RELEASES_AT + MAX_BLOCKS * 4;
+
+/// How an area is laid out: follows from two counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Incoming channels.
+    pub channels: u32,
+    /// Peers that may send here.
+    pub inboxes: u32,
+}
+
+impl Layout {
+    fn inboxes_at(self) -> usize {
+        (CREDITS_AT + self.channels as usize * 8).next_multiple_of(PAGE)
+    }
+
+    /// Bytes of address space that the area takes.
+    pub fn size(self) -> usize {
+        self.inboxes_at() + self.inboxes as usize * INBOX_BYTES
+    }
+
+    /// Where inbox `index` begins and how long it is.
+    pub fn inbox(self, index: u32) -> (u64, usize) {
+        (
+            (self.inboxes_at() + index as usize * INBOX_BYTES) as u64,
+            INBOX_BYTES,
+        )
+    }
+
+    /// The range with status page and credits.
+    pub fn front(self) -> usize {
+        self.inboxes_at()
+    }
+}
+
+/// The front of an area: status page and credits. The owner maps it writable, others readable.
+pub struct Front {
+    map: Mapping,
+    channels: u32,
+}
+
+impl Front {
+    /// Takes a mapping of `layout.front()` bytes from offset 0.
+    pub fn new(map: Mapping, layout: Layout) -> Result<Front, ShmError> {
+        if map.len() < layout.front() {
+            return Err(ShmError::Malformed(format!(
+                "an area of {} bytes",
+                map.len()
+            )));
+        }
+        Ok(Front {
+            map,
+            channels: layout.channels,
+        })
+    }
+
+    /// The status page.
+    pub fn status(&self) -> &StatusPage {
+        self.map.at(STATUS_AT)
+    }
+
+    /// Bytes of credit returned so far on the endpoint's incoming channel `index`.
+    pub fn credit(&self, index: u32) -> Option<&AtomicU64> {
+        (index < self.channels).then(|| self.map.at(CREDITS_AT + index as usize * 8))
+    }
+}
+
+/// One inbox of an area.
+pub struct Inbox {
+    map: Mapping,
+}
+
+impl Inbox {
+    /// Takes a mapping of the range that `Layout::inbox` names.
+    pub fn new(map: Mapping) -> Result<Inbox, ShmError> {
+        if map.len() < INBOX_BYTES {
+            return Err(ShmError::Malformed(format!(
+                "an inbox of {} bytes",
+                map.len()
+            )));
+        }
+        Ok(Inbox { map })
+    }
+
+    /// Slots of the peer's ring that the owner has taken.
+    pub fn taken(&self) -> &AtomicU64 {
+        self.map.at(0)
+    }
+
+    fn releases(&self, block: u32) -> Option<&AtomicU32> {
+        ((block as usize) < MAX_BLOCKS).then(|| self.map.at(RELEASES_AT + block as usize * 4))
+    }
+
+    /// Owner: one use of the peer's block is over. Any thread may do it.
+    pub fn release(&self, block: u32) {
+        if let Some(count) = self.releases(block) {
+            count.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Peer: how many uses of its block are over, wrapping.
+    #[inline]
+    pub fn released(&self, block: u32) -> u32 {
+        self.releases(block)
+            .map_or(0, |count| count.load(Ordering::Acquire))
+    }
+}

@@ -1,0 +1,293 @@
+//! The board: one shared page range per domain, written by all of it. It holds how many endpoints are awake and
+//! one doorbell line per endpoint. Peers may be wrong but not hostile: scribbling here can wake somebody for
+//! nothing or delay a wake-up by at most a second, and never changes a message.
+
+use crate::barrier;
+use crate::sync::{AtomicU32, Ordering};
+
+#[cfg(not(loom))]
+use crate::memory::{Mapping, ShmError};
+#[cfg(not(loom))]
+use rustix::fd::AsFd;
+#[cfg(not(loom))]
+use std::time::Duration;
+
+/// Parked: waits for messages.
+pub const FOR_MESSAGES: u32 = 1;
+/// Parked: waits for credit, for room in a ring, or for a block to come back.
+pub const FOR_CREDIT: u32 = 2;
+
+/// An endpoint's doorbell: one cache line.
+#[repr(C, align(64))]
+pub struct Doorbell {
+    /// The futex: changes with every ring.
+    bell: AtomicU32,
+    /// What the owner waits for while it is parked; 0 otherwise.
+    parked: AtomicU32,
+    /// Counts what the agent has put into the owner's socket.
+    control: AtomicU32,
+    /// Whether the owner is counted as awake.
+    awake: AtomicU32,
+    spare: [AtomicU32; 12],
+}
+
+#[cfg(not(loom))]
+// SAFETY: only atomics.
+unsafe impl crate::memory::Shared for Doorbell {}
+
+impl Doorbell {
+    /// A doorbell in a process's own memory.
+    pub fn new() -> Doorbell {
+        Doorbell {
+            bell: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            control: AtomicU32::new(0),
+            awake: AtomicU32::new(0),
+            spare: std::array::from_fn(|_| AtomicU32::new(0)),
+        }
+    }
+
+    /// How often the agent has called.
+    #[inline]
+    pub fn control(&self) -> u32 {
+        self.control.load(Ordering::Acquire)
+    }
+
+    /// After a publication: wakes the owner if it is parked for `what`.
+    #[inline]
+    pub fn ring_if_parked(&self, what: u32) {
+        barrier::light();
+        if self.parked.load(Ordering::Relaxed) & what != 0 {
+            self.ring();
+        }
+    }
+
+    /// Wakes the owner if it is parked, or keeps it from parking.
+    #[cold]
+    pub fn ring(&self) {
+        self.bell.fetch_add(1, Ordering::SeqCst);
+        if self.parked.swap(0, Ordering::SeqCst) != 0 {
+            wake(&self.bell);
+        }
+    }
+
+    /// The agent: there is something in the owner's socket.
+    pub fn call(&self) {
+        self.control.fetch_add(1, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Parks the owner until the bell rings or `at_most` has passed, unless `ready` says that there is no need.
+    ///
+    /// Returns whether a signal ended it.
+    pub fn park(&self, what: u32, at_most: Timeout, mut ready: impl FnMut() -> bool) -> bool {
+        let before = self.bell.load(Ordering::SeqCst);
+        self.parked.store(what, Ordering::SeqCst);
+        barrier::heavy();
+        let interrupted = !ready() && wait(&self.bell, before, at_most);
+        self.parked.store(0, Ordering::SeqCst);
+        interrupted
+    }
+}
+
+impl Default for Doorbell {
+    fn default() -> Self {
+        Doorbell::new()
+    }
+}
+
+#[cfg(not(loom))]
+/// How long a park may last.
+pub type Timeout = Duration;
+
+#[cfg(not(loom))]
+fn wait(word: &AtomicU32, seen: u32, at_most: Timeout) -> bool {
+    use rustix::thread::futex;
+    let time = rustix::time::Timespec {
+        tv_sec: at_most.as_secs() as i64,
+        tv_nsec: i64::from(at_most.subsec_nanos()),
+    };
+    matches!(
+        futex::wait(word, futex::Flags::empty(), seen, Some(&time)),
+        Err(rustix::io::Errno::INTR)
+    )
+}
+
+#[cfg(not(loom))]
+fn wake(word: &AtomicU32) {
+    use rustix::thread::futex;
+    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
+}
+
+#[cfg(loom)]
+pub use model::Timeout;
+#[cfg(loom)]
+use model::{wait, wake};
+
+/// The first line of the board.
+#[cfg(not(loom))]
+#[repr(C, align(64))]
+pub struct BoardHead {
+    magic: AtomicU32,
+    cores: AtomicU32,
+    awake: AtomicU32,
+    asymmetric: AtomicU32,
+    doorbells: AtomicU32,
+    spare: [AtomicU32; 11],
+}
+
+#[cfg(not(loom))]
+// SAFETY: only atomics.
+unsafe impl crate::memory::Shared for BoardHead {}
+
+/// The board, mapped.
+#[cfg(not(loom))]
+pub struct Board {
+    map: Mapping,
+    doorbells: usize,
+}
+
+#[cfg(not(loom))]
+const MAGIC: u32 = 0x4c49_4742;
+
+#[cfg(not(loom))]
+impl Board {
+    /// Bytes that a board for so many endpoints takes.
+    pub fn size(endpoints: usize) -> usize {
+        64 * (1 + endpoints)
+    }
+
+    /// The agent: lays out a fresh board. `cores` is how many processors the instances may use together.
+    pub fn create(
+        fd: impl AsFd,
+        endpoints: usize,
+        cores: u32,
+        asymmetric: bool,
+    ) -> Result<Board, ShmError> {
+        let map = Mapping::writable(fd, 0, Board::size(endpoints))?;
+        let head: &BoardHead = map.at(0);
+        head.cores.store(cores, Ordering::SeqCst);
+        head.asymmetric.store(asymmetric as u32, Ordering::SeqCst);
+        head.doorbells.store(endpoints as u32, Ordering::SeqCst);
+        head.magic.store(MAGIC, Ordering::SeqCst);
+        Ok(Board {
+            map,
+            doorbells: endpoints,
+        })
+    }
+
+    /// Maps a board that the agent laid out.
+    ///
+    /// # Errors
+    /// `Malformed` if this is no board.
+    pub fn open(fd: impl AsFd) -> Result<Board, ShmError> {
+        let size = rustix::fs::fstat(&fd)
+            .map_err(crate::memory::during("fstat"))?
+            .st_size as usize;
+        if size < Board::size(1) {
+            return Err(ShmError::Malformed(format!("a board of {size} bytes")));
+        }
+        let map = Mapping::writable(fd, 0, size)?;
+        let head: &BoardHead = map.at(0);
+        let doorbells = head.doorbells.load(Ordering::SeqCst) as usize;
+        if head.magic.load(Ordering::SeqCst) != MAGIC || Board::size(doorbells) > size {
+            return Err(ShmError::Malformed("this is not the board of a run".into()));
+        }
+        Ok(Board { map, doorbells })
+    }
+
+    fn head(&self) -> &BoardHead {
+        self.map.at(0)
+    }
+
+    /// Whether the agent found the asymmetric fence to work.
+    pub fn asymmetric(&self) -> bool {
+        self.head().asymmetric.load(Ordering::Relaxed) != 0
+    }
+
+    /// Endpoint `index`'s doorbell, or none if the board has no such line.
+    pub fn doorbell(&self, index: u32) -> Option<&Doorbell> {
+        ((index as usize) < self.doorbells).then(|| self.map.at(64 * (1 + index as usize)))
+    }
+
+    /// Whether a core is there for every endpoint that is awake, so that spinning robs nobody.
+    #[inline]
+    pub fn may_spin(&self) -> bool {
+        let head = self.head();
+        head.awake.load(Ordering::Relaxed) <= head.cores.load(Ordering::Relaxed)
+    }
+
+    /// Counts an endpoint as awake.
+    pub fn wake_up(&self, bell: &Doorbell) {
+        if bell.awake.swap(1, Ordering::SeqCst) == 0 {
+            self.head().awake.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Counts an endpoint as asleep: when it parks, when it ends, and, by the agent, when it has died.
+    pub fn fall_asleep(&self, bell: &Doorbell) {
+        if bell.awake.swap(0, Ordering::SeqCst) == 1 {
+            self.head().awake.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(loom)]
+mod model {
+    //! A futex in loom's world, and the proof that no wake-up is lost.
+    use super::*;
+
+    /// There is no time in the model: a lost wake-up is a deadlock, which loom reports.
+    pub type Timeout = ();
+
+    pub fn wait(word: &AtomicU32, seen: u32, _: Timeout) -> bool {
+        while word.load(Ordering::SeqCst) == seen {
+            loom::thread::yield_now();
+        }
+        false
+    }
+
+    pub fn wake(_: &AtomicU32) {}
+
+    #[test]
+    fn a_publication_never_leaves_its_reader_parked() {
+        loom::model(|| {
+            let bell = loom::sync::Arc::new(Doorbell::new());
+            let message = loom::sync::Arc::new(AtomicU32::new(0));
+            let (b, m) = (bell.clone(), message.clone());
+            let sender = loom::thread::spawn(move || {
+                m.store(1, Ordering::Release);
+                b.ring_if_parked(FOR_MESSAGES);
+            });
+            if message.load(Ordering::Acquire) == 0 {
+                bell.park(FOR_MESSAGES, (), || message.load(Ordering::Acquire) == 1);
+                // Woken, or never asleep: either way the message must be there.
+                assert_eq!(message.load(Ordering::Acquire), 1);
+            }
+            sender.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn two_senders_wake_one_reader() {
+        loom::model(|| {
+            let bell = loom::sync::Arc::new(Doorbell::new());
+            let messages = loom::sync::Arc::new(AtomicU32::new(0));
+            let senders: Vec<_> = (0..2)
+                .map(|_| {
+                    let (b, m) = (bell.clone(), messages.clone());
+                    loom::thread::spawn(move || {
+                        m.fetch_add(1, Ordering::Release);
+                        b.ring_if_parked(FOR_MESSAGES);
+                    })
+                })
+                .collect();
+            while messages.load(Ordering::Acquire) < 2 {
+                bell.park(FOR_MESSAGES, (), || messages.load(Ordering::Acquire) == 2);
+            }
+            for sender in senders {
+                sender.join().unwrap();
+            }
+        });
+    }
+}

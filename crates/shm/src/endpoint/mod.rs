@@ -1,0 +1,328 @@
+//! An endpoint: one rank of one instance as the transport sees it. It owns its line on the board, its area and its
+//! outbox, writes to the rings that it has opened and reads those that were opened to it. All that needs the
+//! agent goes through `Custodian`; nothing here knows what an instance is.
+
+mod arrived;
+mod peers;
+mod receive;
+mod send;
+mod wait;
+
+pub use arrived::{Arrived, Body};
+pub use send::Loan;
+
+use crate::area::{Front, Layout};
+use crate::barrier;
+use crate::board::{Board, Doorbell};
+use crate::memory::{seal_against_writers, Mapping, ShmError};
+use crate::slab::Pool;
+use crate::status::{now, State, StatusPage};
+use ligament_wire::control::ChannelInfo;
+use peers::{InPeer, OutPeer, Outbox};
+use rustix::fd::OwnedFd;
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Bytes of address space for the rings that an endpoint writes; they cost memory only as they grow.
+pub const OUTBOX_BYTES: usize = 256 << 20;
+
+/// What an endpoint asks of its agent.
+pub trait Custodian {
+    /// Memory for messages.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the run's limit does not allow it.
+    fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError>;
+    /// Gives a slab back.
+    fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError>;
+    /// Announces the ring to endpoint `to`; the reader's area comes back.
+    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError>;
+    /// Another endpoint's slab and its size.
+    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
+    /// What the agent has said of its own accord, without waiting.
+    fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
+    /// Whether the agent has gone away.
+    fn is_gone(&self) -> bool;
+}
+
+/// The reader's side of a ring that was opened.
+pub struct Opened {
+    pub area: OwnedFd,
+    pub layout: Layout,
+    pub inbox: u32,
+}
+
+/// What the agent says of its own accord.
+pub enum AgentNotice {
+    RingOpened {
+        from: u32,
+        outbox: OwnedFd,
+        offset: u64,
+        slots: u32,
+        inbox: u32,
+    },
+    SlabDropped {
+        of: u32,
+        slab: u32,
+    },
+    Budget {
+        channel: u32,
+        bytes: u64,
+    },
+    RunEnds(String),
+}
+
+/// The shared memory that an endpoint is born with.
+pub struct Foundation {
+    pub endpoint: u32,
+    pub board: OwnedFd,
+    pub area: OwnedFd,
+    pub outbox: OwnedFd,
+    pub layout: Layout,
+    pub pinned_limit: u64,
+}
+
+/// A channel that this endpoint sends on.
+struct OutChannel {
+    id: u32,
+    /// Index in `out`.
+    peer: usize,
+    credit: u32,
+    budget: u64,
+    /// Bytes sent, and how many of them were credited when last looked.
+    sent: u64,
+    credited: u64,
+    sequence: u64,
+}
+
+/// A channel that this endpoint receives on.
+struct InChannel {
+    id: u32,
+    /// Index in `inn`.
+    peer: usize,
+    queue: VecDeque<Arrived>,
+    sequence: u64,
+    credited: u64,
+    assembling: Option<receive::Assembly>,
+}
+
+/// An endpoint.
+pub struct Endpoint<C> {
+    index: u32,
+    board: Arc<Board>,
+    front: Front,
+    area: OwnedFd,
+    layout: Layout,
+    outbox: Outbox,
+    out: Vec<OutPeer>,
+    inn: Vec<InPeer>,
+    sends: Vec<OutChannel>,
+    receives: Vec<InChannel>,
+    /// Channel number → index in `receives`.
+    numbers: HashMap<u32, u32>,
+    /// The number looked up last, and its index.
+    last_number: (u32, u32),
+    pool: Pool,
+    custodian: C,
+    control_seen: u32,
+    pinned: Arc<AtomicU64>,
+    pinned_limit: u64,
+    interrupt: Option<Box<dyn Fn() -> bool + Send>>,
+    run_ends: Option<String>,
+}
+
+impl<C: Custodian> Endpoint<C> {
+    /// Puts an endpoint together from what its agent gave. `sends` and `receives` name channels and peers;
+    /// their order gives the indices by which `send` and `receive` know them.
+    pub fn new(
+        foundation: Foundation,
+        sends: &[ChannelInfo],
+        receives: &[ChannelInfo],
+        custodian: C,
+    ) -> Result<Endpoint<C>, ShmError> {
+        let Foundation {
+            endpoint: index,
+            board,
+            area,
+            outbox,
+            layout,
+            pinned_limit,
+        } = foundation;
+        let board = Arc::new(Board::open(&board)?);
+        barrier::register(board.asymmetric());
+        if board.doorbell(index).is_none() {
+            return Err(ShmError::Malformed(format!(
+                "the board has no line for endpoint {index}"
+            )));
+        }
+        let front = Front::new(Mapping::writable(&area, 0, layout.front())?, layout)?;
+        let outbox_map = Mapping::writable(&outbox, 0, OUTBOX_BYTES)?;
+        seal_against_writers(&outbox)?;
+        let mut out: Vec<OutPeer> = Vec::new();
+        let mut by_endpoint = HashMap::new();
+        let sends = sends
+            .iter()
+            .map(|channel| {
+                let peer = *by_endpoint.entry(channel.peer).or_insert_with(|| {
+                    out.push(OutPeer::new(channel.peer));
+                    out.len() - 1
+                });
+                OutChannel {
+                    id: channel.id,
+                    peer,
+                    credit: channel.credit,
+                    budget: channel.budget,
+                    sent: 0,
+                    credited: 0,
+                    sequence: 0,
+                }
+            })
+            .collect();
+        let mut inn: Vec<InPeer> = Vec::new();
+        by_endpoint.clear();
+        let mut numbers = HashMap::with_capacity(receives.len());
+        let receives = receives
+            .iter()
+            .enumerate()
+            .map(|(i, channel)| {
+                let peer = *by_endpoint.entry(channel.peer).or_insert_with(|| {
+                    inn.push(InPeer::new(channel.peer));
+                    inn.len() - 1
+                });
+                numbers.insert(channel.id, i as u32);
+                InChannel {
+                    id: channel.id,
+                    peer,
+                    queue: VecDeque::new(),
+                    sequence: 0,
+                    credited: 0,
+                    assembling: None,
+                }
+            })
+            .collect();
+        let endpoint = Endpoint {
+            index,
+            board,
+            front,
+            area,
+            layout,
+            outbox: Outbox::new(outbox_map),
+            out,
+            inn,
+            sends,
+            receives,
+            numbers,
+            last_number: (u32::MAX, 0),
+            pool: Pool::new(),
+            custodian,
+            control_seen: 0,
+            pinned: Arc::new(AtomicU64::new(0)),
+            pinned_limit,
+            interrupt: None,
+            run_ends: None,
+        };
+        endpoint.board.wake_up(endpoint.bell());
+        endpoint.status().start(now());
+        Ok(endpoint)
+    }
+
+    #[inline]
+    fn bell(&self) -> &Doorbell {
+        self.board
+            .doorbell(self.index)
+            .expect("checked when the endpoint was made")
+    }
+
+    /// The endpoint's status page.
+    #[inline]
+    pub fn status(&self) -> &StatusPage {
+        self.front.status()
+    }
+
+    /// The agent's ear.
+    pub fn custodian(&mut self) -> &mut C {
+        &mut self.custodian
+    }
+
+    /// Bytes of others' memory that live views hold.
+    pub fn pinned(&self) -> u64 {
+        self.pinned.load(Ordering::Relaxed)
+    }
+
+    /// While waiting, `check` is asked after each park (at most a second); when it says yes, the wait ends with
+    /// `Interrupted`. Python looks for signals this way.
+    pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
+        self.interrupt = Some(check);
+    }
+
+    /// Says on the status page that all is over.
+    pub fn end(&mut self, failed: bool) {
+        self.status().set_pinned(self.pinned());
+        self.status()
+            .end(if failed { State::Failed } else { State::Ended }, now());
+        self.board.fall_asleep(self.bell());
+    }
+
+    /// Hears what the agent has said, if it has called.
+    pub(crate) fn hear_agent(&mut self) -> Result<(), ShmError> {
+        let calls = self.bell().control();
+        if calls == self.control_seen {
+            return match &self.run_ends {
+                Some(why) => Err(ShmError::RunEnds(why.clone())),
+                None => Ok(()),
+            };
+        }
+        self.control_seen = calls;
+        for notice in self.custodian.notices()? {
+            self.heed(notice)?;
+        }
+        match &self.run_ends {
+            Some(why) => Err(ShmError::RunEnds(why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn heed(&mut self, notice: AgentNotice) -> Result<(), ShmError> {
+        match notice {
+            AgentNotice::RingOpened {
+                from,
+                outbox,
+                offset,
+                slots,
+                inbox,
+            } => {
+                let (at, len) = self.layout.inbox(inbox);
+                if inbox >= self.layout.inboxes {
+                    return Err(ShmError::Malformed(format!(
+                        "a ring for inbox {inbox} of {}",
+                        self.layout.inboxes
+                    )));
+                }
+                let map = Mapping::writable(&self.area, at, len)?;
+                let pinned = self.pinned.clone();
+                let board = self.board.clone();
+                match self.inn.iter_mut().find(|peer| peer.endpoint == from) {
+                    Some(peer) => peer.open(outbox, offset, slots, map, board, pinned)?,
+                    None => {
+                        return Err(ShmError::Malformed(format!(
+                            "endpoint {from} opened a ring without a conduit"
+                        )))
+                    }
+                }
+            }
+            AgentNotice::SlabDropped { of, slab } => {
+                if let Some(peer) = self.inn.iter_mut().find(|peer| peer.endpoint == of) {
+                    peer.forget_slab(slab);
+                }
+            }
+            AgentNotice::Budget { channel, bytes } => {
+                if let Some(channel) = self.sends.iter_mut().find(|c| c.id == channel) {
+                    channel.budget = bytes;
+                }
+            }
+            AgentNotice::RunEnds(why) => self.run_ends = Some(why),
+        }
+        Ok(())
+    }
+}

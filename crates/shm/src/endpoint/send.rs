@@ -1,0 +1,568 @@
+//! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into a
+//! block of a slab (none if it was written there as a loan), and in chunks through a window where memory is short.
+
+use super::arrived::{INLINE_HEAD, PLACE_WORDS};
+use super::peers::{OutPeer, OutRing, FIRST_SLOTS};
+use super::receive::cost;
+use super::{Custodian, Endpoint, Opened};
+use crate::area::{Front, Inbox};
+use crate::board::{FOR_CREDIT, FOR_MESSAGES};
+use crate::memory::{Mapping, ShmError};
+use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
+use crate::slab::{slab_size, BlockId, Place};
+use crate::status::{now, State};
+use ligament_wire::{flags, Header, Kind, Plan};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+/// Bytes of a chunk when a message is streamed.
+const CHUNK: u64 = 4 << 20;
+/// Copies above this are timed for the status page.
+const TIMED: u64 = 64 << 10;
+
+/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`.
+pub struct Loan {
+    block: BlockId,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a loan is the only way to its block until it is sent.
+unsafe impl Send for Loan {}
+
+impl Loan {
+    /// The first byte; valid for writing `len` bytes, 64-byte aligned, until the loan is sent or returned.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Bytes lent.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no byte was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// A body, ready for slots.
+struct SlotBody {
+    words: [u64; BODY_WORDS],
+    used: usize,
+}
+
+impl SlotBody {
+    fn inline(plan: &Plan<'_, '_>) -> SlotBody {
+        let mut words = [0u64; BODY_WORDS];
+        let len = plan.body_len() as usize;
+        if len > 0 {
+            plan.write_body(&mut bytemuck::cast_slice_mut(&mut words)[..len]);
+        }
+        SlotBody {
+            words,
+            used: len.div_ceil(8),
+        }
+    }
+
+    fn placed(place: &Place, block: BlockId, head: &[u8]) -> SlotBody {
+        let mut words = [0u64; BODY_WORDS];
+        words[0] = u64::from(place.slab) | u64::from(block) << 32;
+        words[1] = place.offset;
+        words[2] = head.len() as u64;
+        let mut used = PLACE_WORDS;
+        if head.len() <= INLINE_HEAD {
+            let inline: &mut [u8] = bytemuck::cast_slice_mut(&mut words[PLACE_WORDS..]);
+            inline[..head.len()].copy_from_slice(head);
+            used += head.len().div_ceil(8);
+        }
+        SlotBody { words, used }
+    }
+}
+
+impl<C: Custodian> Endpoint<C> {
+    /// Sends one value on the channels `to` (indices among the endpoint's outgoing channels). The header's
+    /// conduit, sequence, parts and lengths are filled in here. Blocks while a channel has no credit.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
+    /// the message was then sent to nobody. Otherwise as for waiting.
+    pub fn send(
+        &mut self,
+        to: &[usize],
+        mut header: Header,
+        plan: &Plan<'_, '_>,
+    ) -> Result<(), ShmError> {
+        header.parts = plan.parts();
+        header.body_len = plan.body_len();
+        if header.body_len <= BODY_BYTES as u64 {
+            let body = SlotBody::inline(plan);
+            self.claim(to, cost(false, 0))?;
+            for &channel in to {
+                self.post(channel, header, &body, None)?;
+            }
+            return Ok(());
+        }
+        self.claim(to, cost(true, header.body_len))?;
+        let head = plan.head();
+        let in_slab = if head.len() <= INLINE_HEAD {
+            plan.parts_len()
+        } else {
+            header.body_len
+        };
+        let Some(block) = self.block(in_slab)? else {
+            return self.stream(to, header, plan);
+        };
+        let place = self.pool.place(block);
+        // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
+        let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
+        let began = if in_slab >= TIMED { now() } else { 0 };
+        if head.len() <= INLINE_HEAD {
+            plan.write_parts(memory);
+        } else {
+            plan.write_body(memory);
+        }
+        if began != 0 {
+            self.status().add_transferred(now() - began);
+        }
+        self.post_block(to, header, block, head)
+    }
+
+    /// Posts a block that holds a body's parts.
+    fn post_block(
+        &mut self,
+        to: &[usize],
+        mut header: Header,
+        block: BlockId,
+        head: &[u8],
+    ) -> Result<(), ShmError> {
+        header.carrier_flags |= flags::PLACED;
+        let body = SlotBody::placed(&self.pool.place(block), block, head);
+        for &channel in to {
+            self.post(channel, header, &body, Some(block))?;
+        }
+        self.pool.posted(block);
+        Ok(())
+    }
+
+    /// Memory to fill in place: `len` bytes for an array's elements.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn loan(&mut self, len: u64) -> Result<Loan, ShmError> {
+        let Some(block) = self.block(len.max(1))? else {
+            return Err(ShmError::OutOfMemory {
+                bytes: len,
+                reason: "no memory to lend; use send, which passes a large message on in pieces"
+                    .into(),
+            });
+        };
+        let start =
+            NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
+        Ok(Loan {
+            block,
+            start,
+            len: len as usize,
+        })
+    }
+
+    /// Sends what a loan holds, described by `head` (at most 232 bytes), with `body_len` bytes in all.
+    ///
+    /// # Errors
+    /// As `send`. The loan is gone in any case.
+    pub fn send_loan(
+        &mut self,
+        to: &[usize],
+        mut header: Header,
+        loan: Loan,
+        head: &[u8],
+        body_len: u64,
+    ) -> Result<(), ShmError> {
+        header.parts = 1;
+        header.body_len = body_len;
+        if head.len() > INLINE_HEAD {
+            self.pool.give_back(loan.block);
+            return Err(ShmError::Malformed(format!(
+                "a loan's description of {} bytes",
+                head.len()
+            )));
+        }
+        if to.is_empty() {
+            self.pool.give_back(loan.block);
+            return Ok(());
+        }
+        if let Err(error) = self.claim(to, cost(true, body_len)) {
+            self.pool.give_back(loan.block);
+            return Err(error);
+        }
+        self.post_block(to, header, loan.block, head)
+    }
+
+    /// Takes a loan back unsent.
+    pub fn return_loan(&mut self, loan: Loan) {
+        self.pool.give_back(loan.block);
+    }
+
+    /// Ends a channel: its receiver learns that nothing more comes.
+    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+        let header = Header {
+            kind: Kind::End,
+            ..Header::default()
+        };
+        self.claim(&[channel], cost(false, 0))?;
+        self.post(
+            channel,
+            header,
+            &SlotBody {
+                words: [0; BODY_WORDS],
+                used: 0,
+            },
+            None,
+        )
+    }
+
+    /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
+    pub fn announce_overlay(
+        &mut self,
+        to: &[usize],
+        number: u32,
+        plan: &Plan<'_, '_>,
+    ) -> Result<(), ShmError> {
+        for &channel in to {
+            let peer = self.sends[channel].peer;
+            if self.out[peer].overlays.contains(&number) {
+                continue;
+            }
+            let mut header = Header {
+                kind: Kind::Overlay,
+                overlay: number,
+                ..Header::default()
+            };
+            header.parts = plan.parts();
+            header.body_len = plan.body_len();
+            header.conduit = self.sends[channel].id;
+            if header.body_len <= BODY_BYTES as u64 {
+                self.write_slot(peer, &header, &SlotBody::inline(plan), None)?;
+            } else {
+                let block = self
+                    .block(header.body_len)?
+                    .ok_or_else(|| ShmError::OutOfMemory {
+                        bytes: header.body_len,
+                        reason: "no memory for a settings overlay".into(),
+                    })?;
+                let place = self.pool.place(block);
+                // SAFETY: as in `send`.
+                plan.write_body(unsafe {
+                    std::slice::from_raw_parts_mut(place.start, header.body_len as usize)
+                });
+                header.carrier_flags |= flags::PLACED;
+                // The whole body stands in the slab: a head longer than fits says so.
+                let mut body = SlotBody::placed(&place, block, &[]);
+                body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
+                self.write_slot(peer, &header, &body, Some(block))?;
+                self.pool.posted(block);
+            }
+            self.out[peer].overlays.push(number);
+        }
+        Ok(())
+    }
+
+    /// Waits until every channel of `to` can take `cost` more bytes, and books them.
+    #[inline]
+    fn claim(&mut self, to: &[usize], cost: u64) -> Result<(), ShmError> {
+        for &channel in to {
+            if !self.has_credit(channel, cost) {
+                let number = Some(self.sends[channel].id);
+                self.wait_until(State::WaitingToSend, number, FOR_CREDIT, None, |me| {
+                    Ok(me.has_credit(channel, cost))
+                })?;
+            }
+        }
+        for &channel in to {
+            self.sends[channel].sent += cost;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn has_credit(&mut self, index: usize, cost: u64) -> bool {
+        let channel = &self.sends[index];
+        let fits = |credited: u64| {
+            let under_way = channel.sent.saturating_sub(credited);
+            under_way == 0 || under_way + cost <= channel.budget
+        };
+        if fits(channel.credited) {
+            return true;
+        }
+        let Some(ring) = &self.out[channel.peer].ring else {
+            return true;
+        };
+        let credited = ring
+            .front
+            .credit(channel.credit)
+            .map_or(0, |word| word.load(Ordering::Acquire));
+        let enough = fits(credited);
+        self.sends[index].credited = credited.min(self.sends[index].sent);
+        enough
+    }
+
+    /// Writes one message's slot to one receiver.
+    #[inline]
+    fn post(
+        &mut self,
+        channel: usize,
+        mut header: Header,
+        body: &SlotBody,
+        block: Option<BlockId>,
+    ) -> Result<(), ShmError> {
+        let out = &mut self.sends[channel];
+        header.conduit = out.id;
+        header.sequence = out.sequence;
+        let peer = out.peer;
+        self.write_slot(peer, &header, body, block)?;
+        self.sends[channel].sequence += 1;
+        if header.kind == Kind::Data {
+            self.status().count_sent(header.body_len);
+        }
+        Ok(())
+    }
+
+    /// Writes a slot and wakes its reader if need be.
+    #[inline]
+    fn write_slot(
+        &mut self,
+        peer: usize,
+        header: &Header,
+        body: &SlotBody,
+        block: Option<BlockId>,
+    ) -> Result<(), ShmError> {
+        if !self.out[peer]
+            .ring
+            .as_mut()
+            .is_some_and(|ring| ring.writer.room() > 0)
+        {
+            self.make_room(peer)?;
+        }
+        let to = &mut self.out[peer];
+        let ring = to.ring.as_mut().expect("it was just opened");
+        if let Some(block) = block {
+            self.pool.used_by(block, peer as u32);
+        }
+        ring.writer
+            .publish(&header.encode(), &body.words[..body.used]);
+        if let Some(bell) = self.board.doorbell(to.endpoint) {
+            bell.ring_if_parked(FOR_MESSAGES);
+        }
+        Ok(())
+    }
+
+    /// Opens the ring to a peer, or goes on in a larger segment, or waits for the reader.
+    #[cold]
+    fn make_room(&mut self, peer: usize) -> Result<(), ShmError> {
+        if self.out[peer].ring.is_none() {
+            return self.open_ring(peer);
+        }
+        let ring = self.out[peer].ring.as_mut().expect("checked above");
+        let taken = ring.writer.taken();
+        while let Some(&(offset, slots, end)) = ring.leaving.front() {
+            if taken < end {
+                break;
+            }
+            self.outbox.give_back(offset, slots);
+            ring.leaving.pop_front();
+        }
+        if ring.writer.room() > 0 {
+            return Ok(());
+        }
+        let (_, slots) = ring.segment;
+        let Some(offset) = self.outbox.take(slots * 2) else {
+            return self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+                Ok(me.out[peer]
+                    .ring
+                    .as_mut()
+                    .is_some_and(|ring| ring.writer.room() > 0))
+            });
+        };
+        let header = Header {
+            kind: Kind::Carrier,
+            ..Header::default()
+        };
+        let first = self.outbox.slots(offset, slots * 2);
+        // SAFETY: the segment lies in the outbox, which lives as long as the endpoint and its writers.
+        unsafe {
+            ring.writer.jump(
+                &header.encode(),
+                &[offset, u64::from(slots) * 2],
+                first,
+                slots as usize * 2,
+            )
+        };
+        ring.leaving
+            .push_back((ring.segment.0, slots, ring.writer.written()));
+        ring.segment = (offset, slots * 2);
+        Ok(())
+    }
+
+    fn open_ring(&mut self, peer: usize) -> Result<(), ShmError> {
+        let to = self.out[peer].endpoint;
+        let offset = self
+            .outbox
+            .take(FIRST_SLOTS)
+            .ok_or_else(|| ShmError::OutOfMemory {
+                bytes: 0,
+                reason: "this instance has no room for another ring".into(),
+            })?;
+        let Opened {
+            area,
+            layout,
+            inbox,
+        } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
+        if inbox >= layout.inboxes {
+            return Err(ShmError::Malformed(format!(
+                "inbox {inbox} of {}",
+                layout.inboxes
+            )));
+        }
+        let front = Front::new(Mapping::readable(&area, 0, layout.front())?, layout)?;
+        let (at, len) = layout.inbox(inbox);
+        let inbox = Inbox::new(Mapping::readable(&area, at, len)?)?;
+        let taken = NonNull::from(inbox.taken());
+        // SAFETY: the outbox and the inbox live as long as the writer, which goes with them.
+        let writer = unsafe {
+            RingWriter::new(
+                self.outbox.slots(offset, FIRST_SLOTS),
+                FIRST_SLOTS as usize,
+                taken,
+            )
+        };
+        let segment = (offset, FIRST_SLOTS);
+        self.out[peer].ring = Some(OutRing {
+            writer,
+            front,
+            inbox,
+            segment,
+            leaving: VecDeque::new(),
+        });
+        Ok(())
+    }
+
+    /// A block for `len` bytes with its pages in place. None when the run's memory does not allow it.
+    #[inline]
+    fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+        let out = &self.out;
+        if let Some(block) = self.pool.take(len, released(out)) {
+            self.pool.populate(block, len as usize)?;
+            return Ok(Some(block));
+        }
+        self.grow_pool(len)
+    }
+
+    #[cold]
+    fn grow_pool(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+        let size = slab_size(len);
+        let granted = match self.custodian.new_slab(size) {
+            Err(ShmError::OutOfMemory { .. }) => {
+                // What lies idle in other size classes goes back first.
+                for slab in self.pool.trim(size, released(&self.out)) {
+                    self.custodian.drop_slab(slab)?;
+                }
+                self.custodian.new_slab(size)
+            }
+            other => other,
+        };
+        let (id, fd) = match granted {
+            Ok(granted) => granted,
+            Err(ShmError::OutOfMemory { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let map = Mapping::writable(&fd, 0, size as usize)?;
+        crate::memory::seal_against_writers(&fd)?;
+        self.pool.add_slab(id, map, len)?;
+        let block = self
+            .pool
+            .take(len, released(&self.out))
+            .expect("a slab was just added");
+        self.pool.populate(block, len as usize)?;
+        Ok(Some(block))
+    }
+
+    /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
+    /// can be had, the receivers put the pieces together in memory of their own.
+    #[cold]
+    fn stream(
+        &mut self,
+        to: &[usize],
+        mut header: Header,
+        plan: &Plan<'_, '_>,
+    ) -> Result<(), ShmError> {
+        header.carrier_flags |= flags::STREAM;
+        let mut at = 0;
+        while at < header.body_len {
+            let len = CHUNK.min(header.body_len - at);
+            let block = self.chunk_block(CHUNK, header.body_len, at == 0)?;
+            let place = self.pool.place(block);
+            // SAFETY: as in `send`.
+            let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
+            plan.copy_range(at..at + len, memory);
+            let mut body = SlotBody {
+                words: [0; BODY_WORDS],
+                used: 4,
+            };
+            body.words[..4].copy_from_slice(&[
+                u64::from(place.slab) | u64::from(block) << 32,
+                place.offset,
+                len,
+                at,
+            ]);
+            for &channel in to {
+                header.conduit = self.sends[channel].id;
+                header.sequence = self.sends[channel].sequence;
+                let peer = self.sends[channel].peer;
+                self.write_slot(peer, &header, &body, Some(block))?;
+            }
+            self.pool.posted(block);
+            at += len;
+        }
+        for &channel in to {
+            self.sends[channel].sequence += 1;
+            self.status().count_sent(header.body_len);
+        }
+        Ok(())
+    }
+
+    /// A block for one chunk, waiting for one to come back if there is no memory for another.
+    fn chunk_block(&mut self, len: u64, total: u64, first: bool) -> Result<BlockId, ShmError> {
+        if let Some(block) = self.block(len)? {
+            return Ok(block);
+        }
+        if first && !self.pool.any_outstanding() {
+            return Err(ShmError::OutOfMemory {
+                bytes: total,
+                reason: "not even a window to pass the message on in pieces can be had; \
+                         raise `memory` under `ligament:` in the model, or free memory"
+                    .into(),
+            });
+        }
+        let mut got = None;
+        self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+            got = me.pool.take(len, released(&me.out));
+            if got.is_none() {
+                let idle = me.pool.trim(len, released(&me.out));
+                let asks_again = !idle.is_empty();
+                for slab in idle {
+                    me.custodian.drop_slab(slab)?;
+                }
+                got = if asks_again { me.block(len)? } else { None };
+            }
+            Ok(got.is_some())
+        })?;
+        Ok(got.expect("the wait was for it"))
+    }
+}
+
+/// What each peer says that it has released.
+fn released(out: &[OutPeer]) -> impl Fn(u32, BlockId) -> u32 + '_ {
+    |peer, block| out[peer as usize].released(block)
+}

@@ -1,0 +1,239 @@
+//! Anonymous shared memory (`memfd`): made, sealed, mapped, and its pages asked for before they are touched.
+
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{madvise, mmap, mmap_anonymous, munmap, Advice, MapFlags, ProtFlags};
+use std::fmt;
+use std::ptr::{null_mut, NonNull};
+
+/// Size of a huge page: large slabs are aligned to it, so that the kernel may use them.
+pub const HUGE_PAGE: usize = 2 << 20;
+/// Size of a page.
+pub const PAGE: usize = 4096;
+
+/// What can go wrong with shared memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShmError {
+    /// The memory for `bytes` is not to be had; `reason` says whose limit was reached.
+    OutOfMemory { bytes: u64, reason: String },
+    /// A system call failed.
+    System { call: &'static str, error: Errno },
+    /// The other side of the agent's socket is gone.
+    AgentGone,
+    /// The agent said that the run ends.
+    RunEnds(String),
+    /// A peer or the agent sent something that cannot be.
+    Malformed(String),
+    /// Nothing came within the time allowed.
+    TimedOut,
+    /// A signal arrived and the caller wants to see it.
+    Interrupted,
+}
+
+impl fmt::Display for ShmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ShmError::OutOfMemory { bytes, reason } => {
+                write!(f, "no memory for {bytes} more bytes of messages: {reason}")
+            }
+            ShmError::System { call, error } => write!(f, "{call}: {error}"),
+            ShmError::AgentGone => write!(f, "the agent of this run is gone; the run has ended"),
+            ShmError::RunEnds(why) => write!(f, "the run is ending: {why}"),
+            ShmError::Malformed(what) => {
+                write!(f, "malformed data from another process of this run: {what}")
+            }
+            ShmError::TimedOut => write!(f, "nothing arrived within the time allowed"),
+            ShmError::Interrupted => write!(f, "interrupted by a signal"),
+        }
+    }
+}
+
+impl std::error::Error for ShmError {}
+
+/// Names the call that failed.
+pub(crate) fn during(call: &'static str) -> impl FnOnce(Errno) -> ShmError {
+    move |error| ShmError::System { call, error }
+}
+
+/// Makes shared memory of `size` bytes that can neither shrink nor grow. It costs nothing until it is touched.
+pub fn create(name: &str, size: usize) -> Result<OwnedFd, ShmError> {
+    let fd = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
+        .map_err(during("memfd_create"))?;
+    ftruncate(&fd, size as u64).map_err(during("ftruncate"))?;
+    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
+        .map_err(during("fcntl(F_ADD_SEALS)"))?;
+    Ok(fd)
+}
+
+/// Forbids every further writable mapping; those that exist stay. Called by the writer once it has its own.
+pub fn seal_against_writers(fd: impl AsFd) -> Result<(), ShmError> {
+    fcntl_add_seals(fd, SealFlags::FUTURE_WRITE).map_err(during("fcntl(F_SEAL_FUTURE_WRITE)"))
+}
+
+/// A piece of shared memory in this process's address space; unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a mapping is plain memory, not bound to a thread; all shared words in it are accessed as atomics, and
+// payload bytes are published through them.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes from `offset` for reading and writing.
+    pub fn writable(fd: impl AsFd, offset: u64, len: usize) -> Result<Mapping, ShmError> {
+        Mapping::map(fd, offset, len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// Maps `len` bytes from `offset` for reading only.
+    pub fn readable(fd: impl AsFd, offset: u64, len: usize) -> Result<Mapping, ShmError> {
+        Mapping::map(fd, offset, len, ProtFlags::READ)
+    }
+
+    fn map(fd: impl AsFd, offset: u64, len: usize, prot: ProtFlags) -> Result<Mapping, ShmError> {
+        let start = if len >= HUGE_PAGE {
+            let room = len + HUGE_PAGE;
+            // SAFETY: reserves fresh address space without access; the kernel chooses the place.
+            let reserved =
+                unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) }
+                    .map_err(during("mmap"))? as usize;
+            let aligned = reserved.next_multiple_of(HUGE_PAGE);
+            // SAFETY: replaces a part of the reservation just made, which nobody else uses.
+            let mapped = unsafe {
+                mmap(
+                    aligned as *mut _,
+                    len,
+                    prot,
+                    MapFlags::SHARED | MapFlags::FIXED,
+                    fd,
+                    offset,
+                )
+            };
+            // SAFETY: gives back the rest of the reservation (all of it when the mapping failed).
+            unsafe {
+                if mapped.is_err() {
+                    let _ = munmap(reserved as *mut _, room);
+                } else {
+                    if aligned > reserved {
+                        let _ = munmap(reserved as *mut _, aligned - reserved);
+                    }
+                    let end = (aligned + len).next_multiple_of(PAGE);
+                    if reserved + room > end {
+                        let _ = munmap(end as *mut _, reserved + room - end);
+                    }
+                }
+            }
+            mapped
+        } else {
+            // SAFETY: the kernel chooses a fresh place; nothing existing is touched.
+            unsafe { mmap(null_mut(), len, prot, MapFlags::SHARED, fd, offset) }
+        }
+        .map_err(during("mmap"))?;
+        let start = NonNull::new(start.cast::<u8>())
+            .ok_or(ShmError::Malformed("mmap gave address 0".into()))?;
+        // Shared pages do not belong into core dumps: the agent keeps them anyway.
+        // SAFETY: advises on the range just mapped.
+        let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxDontDump) };
+        Ok(Mapping { start, len })
+    }
+
+    /// The first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Bytes mapped.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing is mapped (never, but clippy asks).
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// A typed reference into the mapping.
+    ///
+    /// # Panics
+    /// When `T` at `offset` would not lie within the mapping or be aligned; offsets are ours, never a peer's.
+    pub fn at<T: Shared>(&self, offset: usize) -> &T {
+        assert!(offset + size_of::<T>() <= self.len && offset % align_of::<T>() == 0);
+        // SAFETY: in bounds and aligned by the assertion; `Shared` types are valid for any bytes and only have
+        // atomic fields, so other processes may write them meanwhile.
+        unsafe { &*self.start.as_ptr().add(offset).cast::<T>() }
+    }
+
+    /// A slice of typed words in the mapping; panics as `at` does.
+    pub fn slice_at<T: Shared>(&self, offset: usize, count: usize) -> &[T] {
+        assert!(offset + size_of::<T>() * count <= self.len && offset % align_of::<T>() == 0);
+        // SAFETY: as in `at`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(offset).cast::<T>(), count) }
+    }
+
+    /// Asks for huge pages where the system offers them on request.
+    pub fn advise_huge(&self) {
+        // SAFETY: advice only, on our own range.
+        let _ = unsafe { madvise(self.start.as_ptr().cast(), self.len, Advice::LinuxHugepage) };
+    }
+
+    /// Has the pages of `[offset, offset + len)` in place for writing, so that a later write cannot fail.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the system has none. On kernels before 5.14 the pages come with the first touch.
+    pub fn populate_write(&self, offset: usize, len: usize) -> Result<(), ShmError> {
+        let from = offset / PAGE * PAGE;
+        let to = (offset + len)
+            .next_multiple_of(PAGE)
+            .min(self.len.next_multiple_of(PAGE));
+        const MADV_POPULATE_WRITE: libc::c_int = 23;
+        loop {
+            // SAFETY: populates pages of our own mapping; contents do not change.
+            let done = unsafe {
+                libc::madvise(
+                    self.start.as_ptr().add(from).cast(),
+                    to - from,
+                    MADV_POPULATE_WRITE,
+                )
+            };
+            if done == 0 {
+                return Ok(());
+            }
+            match std::io::Error::last_os_error().raw_os_error() {
+                Some(libc::EINTR) => continue,
+                Some(libc::EINVAL) => return Ok(()),
+                other => {
+                    return Err(ShmError::OutOfMemory {
+                        bytes: len as u64,
+                        reason: format!(
+                            "the system refused the pages ({})",
+                            std::io::Error::from_raw_os_error(other.unwrap_or(libc::ENOMEM))
+                        ),
+                    })
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is ours alone; references into it cannot outlive `self`.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len.next_multiple_of(PAGE)) };
+    }
+}
+
+/// Types that may lie in shared memory: valid for any bytes, all fields atomic.
+///
+/// # Safety
+/// The implementor must hold only atomics (or arrays of them).
+pub unsafe trait Shared {}
+
+// SAFETY: atomics themselves.
+unsafe impl Shared for std::sync::atomic::AtomicU64 {}
+// SAFETY: atomics themselves.
+unsafe impl Shared for std::sync::atomic::AtomicU32 {}

@@ -1,0 +1,414 @@
+//! A ring of slots from one writer to one reader. Line 0 of a slot is a message's header with the lap stamp in
+//! the top byte of its last word; the reader polls that line and nothing else.
+//!
+//! Memory order: the writer stores all other words relaxed, then word 7 with release; the reader loads word 7
+//! with acquire. The reader's cursor (how many slots it has taken) lies in memory of the reader; the writer looks
+//! at it only when the ring seems full.
+
+use crate::sync::{AtomicU64, Ordering};
+use std::ptr::NonNull;
+
+/// Words in a slot: a header line and four lines of body.
+pub const SLOT_WORDS: usize = 40;
+/// Bytes of a slot.
+pub const SLOT_BYTES: usize = SLOT_WORDS * 8;
+/// Words of a slot's body.
+pub const BODY_WORDS: usize = SLOT_WORDS - 8;
+/// Bytes of a slot's body.
+pub const BODY_BYTES: usize = BODY_WORDS * 8;
+/// The word that carries the stamp.
+const STAMPED: usize = 7;
+const STAMP_SHIFT: u32 = 56;
+/// The part of word 7 that belongs to the header.
+pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
+
+/// One slot of a ring.
+#[repr(C, align(64))]
+pub struct Slot {
+    words: [AtomicU64; SLOT_WORDS],
+}
+
+#[cfg(not(loom))]
+// SAFETY: only atomics.
+unsafe impl crate::memory::Shared for Slot {}
+
+impl Slot {
+    #[cfg(loom)]
+    fn empty() -> Slot {
+        Slot {
+            words: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    fn stamp(&self) -> u64 {
+        self.words[STAMPED].load(Ordering::Acquire) >> STAMP_SHIFT
+    }
+}
+
+/// Position in a ring: which slot comes next, and the stamp of this lap.
+#[derive(Debug, Clone, Copy)]
+struct Cursor {
+    index: usize,
+    stamp: u64,
+}
+
+impl Cursor {
+    const FIRST: Cursor = Cursor {
+        index: 0,
+        stamp: 0x80,
+    };
+
+    fn step(&mut self, slots: usize) {
+        self.index += 1;
+        if self.index == slots {
+            self.index = 0;
+            // Two neighbouring laps must differ, and none may be 0, which fresh memory holds.
+            self.stamp = 0x80 | ((self.stamp + 1) & 0x7f);
+        }
+    }
+}
+
+/// The writing end.
+pub struct RingWriter {
+    slots: NonNull<Slot>,
+    count: usize,
+    next: Cursor,
+    /// Slots written since the ring pair exists, over all its segments.
+    written: u64,
+    /// The reader's cursor as last seen.
+    taken_seen: u64,
+    taken: NonNull<AtomicU64>,
+}
+
+// SAFETY: the ring's memory is only touched through atomics; one thread at a time owns the writer.
+unsafe impl Send for RingWriter {}
+
+impl RingWriter {
+    /// A writer at the start of a zeroed segment of `count` slots.
+    ///
+    /// # Safety
+    /// `slots` must point to `count` slots and `taken` to the reader's cursor; both must stay mapped while the
+    /// writer lives, and nobody else may write the slots.
+    pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
+        assert!(count >= 2);
+        RingWriter {
+            slots,
+            count,
+            next: Cursor::FIRST,
+            written: 0,
+            taken_seen: 0,
+            taken,
+        }
+    }
+
+    /// Slots in the present segment.
+    pub fn slots(&self) -> usize {
+        self.count
+    }
+
+    /// Slots written so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Slots that the reader has taken, as it says now.
+    pub fn taken(&mut self) -> u64 {
+        // SAFETY: stays mapped, by the contract of `new`.
+        let taken = unsafe { self.taken.as_ref() }.load(Ordering::Acquire);
+        // A cursor ahead of what was written would be a broken reader; it must not make us overwrite slots.
+        if taken <= self.written {
+            self.taken_seen = taken.max(self.taken_seen);
+        }
+        self.taken_seen
+    }
+
+    /// How many slots can be written before only the last one, kept for the jump, is left.
+    #[inline]
+    pub fn room(&mut self) -> usize {
+        let used = self.written.wrapping_sub(self.taken_seen) as usize;
+        if used + 1 < self.count {
+            return self.count - 1 - used;
+        }
+        let used = (self.written - self.taken()) as usize;
+        (self.count - 1).saturating_sub(used)
+    }
+
+    /// Writes one slot and publishes it. The caller has made sure of `room`.
+    #[inline]
+    pub fn publish(&mut self, header: &[u64; 8], body: &[u64]) {
+        debug_assert!(body.len() <= BODY_WORDS);
+        // SAFETY: `index` < `count`, mapped by the contract of `new`.
+        let slot = unsafe { self.slots.add(self.next.index).as_ref() };
+        for (word, value) in slot.words[8..].iter().zip(body) {
+            word.store(*value, Ordering::Relaxed);
+        }
+        for i in 0..STAMPED {
+            slot.words[i].store(header[i], Ordering::Relaxed);
+        }
+        let last = (header[STAMPED] & STAMPED_MASK) | (self.next.stamp << STAMP_SHIFT);
+        slot.words[STAMPED].store(last, Ordering::Release);
+        self.next.step(self.count);
+        self.written += 1;
+    }
+
+    /// Publishes `header` and `body` in the slot kept for it, and goes on in another, zeroed segment.
+    ///
+    /// # Safety
+    /// As for `new`; `header` and `body` must tell the reader where the segment lies.
+    pub unsafe fn jump(
+        &mut self,
+        header: &[u64; 8],
+        body: &[u64],
+        slots: NonNull<Slot>,
+        count: usize,
+    ) {
+        assert!(count >= 2);
+        self.publish(header, body);
+        self.slots = slots;
+        self.count = count;
+        self.next = Cursor::FIRST;
+    }
+}
+
+/// The reading end.
+pub struct RingReader {
+    slots: NonNull<Slot>,
+    count: usize,
+    next: Cursor,
+    taken_count: u64,
+    taken: NonNull<AtomicU64>,
+}
+
+// SAFETY: as for the writer.
+unsafe impl Send for RingReader {}
+
+impl RingReader {
+    /// A reader at the start of a segment of `count` slots.
+    ///
+    /// # Safety
+    /// As for `RingWriter::new`, where nobody else may write `taken`.
+    pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
+        assert!(count >= 2);
+        RingReader {
+            slots,
+            count,
+            next: Cursor::FIRST,
+            taken_count: 0,
+            taken,
+        }
+    }
+
+    #[inline]
+    fn slot(&self) -> &Slot {
+        // SAFETY: `index` < `count`, mapped by the contract of `new`.
+        unsafe { self.slots.add(self.next.index).as_ref() }
+    }
+
+    /// Whether a slot is there to be read.
+    #[inline]
+    pub fn ready(&self) -> bool {
+        self.slot().stamp() == self.next.stamp
+    }
+
+    /// The header of the next slot, if there is one; the stamp is taken off.
+    #[inline]
+    pub fn peek(&self) -> Option<[u64; 8]> {
+        let slot = self.slot();
+        let last = slot.words[STAMPED].load(Ordering::Acquire);
+        if last >> STAMP_SHIFT != self.next.stamp {
+            return None;
+        }
+        let mut header = [0; 8];
+        for (value, word) in header[..STAMPED].iter_mut().zip(&slot.words) {
+            *value = word.load(Ordering::Relaxed);
+        }
+        header[STAMPED] = last & STAMPED_MASK;
+        Some(header)
+    }
+
+    /// Copies the first words of the peeked slot's body.
+    #[inline]
+    pub fn body(&self, out: &mut [u64]) {
+        debug_assert!(out.len() <= BODY_WORDS);
+        for (value, word) in out.iter_mut().zip(&self.slot().words[8..]) {
+            *value = word.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Gives the peeked slot back to the writer.
+    #[inline]
+    pub fn take(&mut self) {
+        self.next.step(self.count);
+        self.taken_count += 1;
+        // SAFETY: stays mapped, by the contract of `new`; only this reader writes it.
+        unsafe { self.taken.as_ref() }.store(self.taken_count, Ordering::Release);
+    }
+
+    /// Takes the peeked slot and goes on in another segment.
+    ///
+    /// # Safety
+    /// As for `new`.
+    pub unsafe fn jump(&mut self, slots: NonNull<Slot>, count: usize) {
+        assert!(count >= 2);
+        self.take();
+        self.slots = slots;
+        self.count = count;
+        self.next = Cursor::FIRST;
+    }
+}
+
+/// Asks the processor to bring the first body line of the next slot close, while the header line is awaited.
+#[cfg(all(target_arch = "x86_64", not(loom)))]
+impl RingReader {
+    #[inline]
+    pub fn prefetch_body(&self) {
+        // SAFETY: a prefetch has no effect on memory; the address lies within the slot.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+                (&raw const self.slot().words[8]).cast(),
+            )
+        }
+    }
+}
+
+#[cfg(loom)]
+mod model {
+    //! Every interleaving of one writer and one reader over a ring of three slots.
+    use super::*;
+    use loom::sync::Arc;
+
+    struct Memory {
+        slots: Vec<Slot>,
+        taken: AtomicU64,
+    }
+
+    fn memory(count: usize) -> Arc<Memory> {
+        Arc::new(Memory {
+            slots: (0..count).map(|_| Slot::empty()).collect(),
+            taken: AtomicU64::new(0),
+        })
+    }
+
+    fn ends(memory: &Memory) -> (NonNull<Slot>, usize, NonNull<AtomicU64>) {
+        (
+            NonNull::from(&memory.slots[0]),
+            memory.slots.len(),
+            NonNull::from(&memory.taken),
+        )
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written_in_order_and_once() {
+        loom::model(|| {
+            let memory = memory(3);
+            let shared = memory.clone();
+            let writer = loom::thread::spawn(move || {
+                let (slots, count, taken) = ends(&shared);
+                let mut writer = unsafe { RingWriter::new(slots, count, taken) };
+                for i in 1..=4u64 {
+                    while writer.room() == 0 {
+                        loom::thread::yield_now();
+                    }
+                    writer.publish(&[i, i, i, i, i, i, i, i], &[i * 10]);
+                }
+            });
+            let (slots, count, taken) = ends(&memory);
+            let mut reader = unsafe { RingReader::new(slots, count, taken) };
+            for i in 1..=4u64 {
+                let header = loop {
+                    match reader.peek() {
+                        Some(header) => break header,
+                        None => loom::thread::yield_now(),
+                    }
+                };
+                assert_eq!(header, [i; 8]);
+                let mut body = [0; 1];
+                reader.body(&mut body);
+                assert_eq!(body, [i * 10]);
+                reader.take();
+            }
+            writer.join().unwrap();
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn segment(count: usize) -> Vec<Slot> {
+        (0..count)
+            .map(|_| Slot {
+                words: std::array::from_fn(|_| AtomicU64::new(0)),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_ring_passes_many_laps_in_order() {
+        let slots = segment(4);
+        let taken = AtomicU64::new(0);
+        // SAFETY: both outlive the ends.
+        let (mut writer, mut reader) = unsafe {
+            (
+                RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)),
+                RingReader::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)),
+            )
+        };
+        let mut sent = 0u64;
+        for received in 0..10_000u64 {
+            while writer.room() > 0 {
+                writer.publish(&[sent; 8], &[sent, !sent]);
+                sent += 1;
+            }
+            let header = reader.peek().expect("the writer is ahead");
+            assert_eq!(header, [received & STAMPED_MASK; 8]);
+            let mut body = [0; 2];
+            reader.body(&mut body);
+            assert_eq!(body, [received, !received]);
+            reader.take();
+        }
+        assert_eq!(sent, 10_002);
+    }
+
+    #[test]
+    fn a_full_ring_goes_on_in_a_larger_segment() {
+        let (small, large) = (segment(2), segment(8));
+        let taken = AtomicU64::new(0);
+        // SAFETY: all outlive the ends.
+        let (mut writer, mut reader) = unsafe {
+            (
+                RingWriter::new(NonNull::from(&small[0]), 2, NonNull::from(&taken)),
+                RingReader::new(NonNull::from(&small[0]), 2, NonNull::from(&taken)),
+            )
+        };
+        writer.publish(&[1; 8], &[]);
+        assert_eq!(writer.room(), 0);
+        // SAFETY: `large` outlives the ends.
+        unsafe { writer.jump(&[99; 8], &[], NonNull::from(&large[0]), 8) };
+        writer.publish(&[2; 8], &[]);
+        assert_eq!(reader.peek(), Some([1; 8]));
+        reader.take();
+        assert_eq!(reader.peek(), Some([99; 8]));
+        // SAFETY: as above.
+        unsafe { reader.jump(NonNull::from(&large[0]), 8) };
+        assert_eq!(reader.peek(), Some([2; 8]));
+        reader.take();
+        assert_eq!(reader.peek(), None);
+        assert_eq!(writer.taken(), 3);
+    }
+
+    #[test]
+    fn a_reader_that_claims_too_much_gains_no_room() {
+        let slots = segment(4);
+        let taken = AtomicU64::new(0);
+        // SAFETY: both outlive the writer.
+        let mut writer =
+            unsafe { RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)) };
+        for _ in 0..3 {
+            writer.publish(&[0; 8], &[]);
+        }
+        taken.store(1000, Ordering::Release);
+        assert_eq!(writer.room(), 0);
+    }
+}

@@ -1,0 +1,411 @@
+//! The sender's memory for messages that do not fit into a slot. A *slab* is one piece of shared memory granted
+//! by the agent; it is cut into *blocks* of one size class; a block holds one message until each of its readers
+//! has released it. Blocks are pooled, because first touch costs more than the copy, and the oldest released one
+//! is used first, because it is the one that the caches still hold.
+
+use crate::area::MAX_BLOCKS;
+use crate::memory::{Mapping, ShmError, HUGE_PAGE};
+use std::collections::VecDeque;
+
+/// Blocks up to this size share slabs; larger ones have a slab each.
+const LARGEST_SHARED: u64 = 256 << 10;
+const SMALLEST: u64 = 1 << 10;
+const SHARED_CLASSES: usize = 9;
+const SHARED_SLAB: u64 = 2 << 20;
+/// How many outstanding blocks are looked at before another is taken.
+const LOOKS: usize = 4;
+
+/// A block's number among its sender's: readers count its releases under it.
+pub type BlockId = u32;
+
+/// The size class for `len` bytes and the bytes of its blocks: powers of two up to 256 KiB, then eight steps to
+/// each power, so that at most an eighth is lost.
+fn class_of(len: u64) -> (usize, u64) {
+    if len <= LARGEST_SHARED {
+        let size = len.next_power_of_two().max(SMALLEST);
+        ((size / SMALLEST).trailing_zeros() as usize, size)
+    } else {
+        let power = 63 - (len - 1).leading_zeros() as u64;
+        let step = 1u64 << (power - 3);
+        let steps = (len - (1 << power)).div_ceil(step);
+        (
+            SHARED_CLASSES + ((power - 18) * 8 + steps - 1) as usize,
+            (1 << power) + steps * step,
+        )
+    }
+}
+
+/// Bytes to ask the agent for when no block for `len` bytes is left.
+pub fn slab_size(len: u64) -> u64 {
+    if len <= LARGEST_SHARED {
+        SHARED_SLAB
+    } else {
+        class_of(len).1
+    }
+}
+
+struct Slab {
+    id: u32,
+    map: Mapping,
+    /// Bytes from the start whose pages are in place.
+    populated: usize,
+    shared: bool,
+}
+
+struct Block {
+    slab: u32,
+    offset: usize,
+    size: usize,
+    class: usize,
+    /// For each reader that ever had it: how many releases it has to count until the block is free.
+    uses: Vec<(u32, u32)>,
+}
+
+#[derive(Default)]
+struct Class {
+    outstanding: VecDeque<BlockId>,
+    free: Vec<BlockId>,
+}
+
+/// All slabs and blocks of one sender.
+#[derive(Default)]
+pub struct Pool {
+    slabs: Vec<Option<Slab>>,
+    blocks: Vec<Option<Block>>,
+    vacant: Vec<BlockId>,
+    classes: Vec<Class>,
+}
+
+impl Pool {
+    /// A pool without memory.
+    pub fn new() -> Pool {
+        Pool::default()
+    }
+
+    fn class(&mut self, index: usize) -> &mut Class {
+        if self.classes.len() <= index {
+            self.classes.resize_with(index + 1, Class::default);
+        }
+        &mut self.classes[index]
+    }
+
+    fn block(&self, id: BlockId) -> &Block {
+        self.blocks[id as usize]
+            .as_ref()
+            .expect("a block in use exists")
+    }
+
+    /// A block for `len` bytes out of what is free or has come back; none if the pool must grow.
+    ///
+    /// `released(reader, block)` is the reader's count of releases.
+    #[inline]
+    pub fn take(&mut self, len: u64, released: impl Fn(u32, BlockId) -> u32) -> Option<BlockId> {
+        let (index, _) = class_of(len);
+        if index >= self.classes.len() {
+            return None;
+        }
+        for _ in 0..LOOKS.min(self.classes[index].outstanding.len()) {
+            let id = self.classes[index].outstanding.pop_front()?;
+            if self
+                .block(id)
+                .uses
+                .iter()
+                .all(|&(reader, due)| released(reader, id) == due)
+            {
+                return Some(id);
+            }
+            if self.classes[index].free.is_empty() {
+                self.classes[index].outstanding.push_back(id);
+            } else {
+                // Keep the order: what is oldest comes back first.
+                self.classes[index].outstanding.push_front(id);
+                break;
+            }
+        }
+        self.classes[index].free.pop()
+    }
+
+    /// Whether some block is still with a reader, so that waiting can help.
+    pub fn any_outstanding(&self) -> bool {
+        self.classes
+            .iter()
+            .any(|class| !class.outstanding.is_empty())
+    }
+
+    /// Adds a slab that the agent granted for messages of `len` bytes, mapped over its whole `slab_size(len)`.
+    ///
+    /// # Errors
+    /// `OutOfMemory` if this sender has too many blocks already.
+    pub fn add_slab(&mut self, id: u32, map: Mapping, len: u64) -> Result<(), ShmError> {
+        let (class, size) = class_of(len);
+        let shared = len <= LARGEST_SHARED;
+        let count = if shared { map.len() / size as usize } else { 1 };
+        if self.blocks.len() - self.vacant.len() + count > MAX_BLOCKS {
+            return Err(ShmError::OutOfMemory {
+                bytes: len,
+                reason: format!(
+                    "more than {MAX_BLOCKS} messages of this sender are waiting to be read"
+                ),
+            });
+        }
+        if map.len() >= HUGE_PAGE && !shared {
+            map.advise_huge();
+        }
+        let slot = id as usize;
+        if self.slabs.len() <= slot {
+            self.slabs.resize_with(slot + 1, || None);
+        }
+        self.slabs[slot] = Some(Slab {
+            id,
+            map,
+            populated: 0,
+            shared,
+        });
+        // The last pushed is the first taken: let that be the one at the front of the slab.
+        for i in (0..count).rev() {
+            let block = Block {
+                slab: id,
+                offset: i * size as usize,
+                size: size as usize,
+                class,
+                uses: Vec::new(),
+            };
+            let id = match self.vacant.pop() {
+                Some(id) => {
+                    // Readers went on counting under this number: so must we.
+                    let uses = self.blocks[id as usize]
+                        .take()
+                        .map_or(Vec::new(), |old| old.uses);
+                    self.blocks[id as usize] = Some(Block { uses, ..block });
+                    id
+                }
+                None => {
+                    self.blocks.push(Some(block));
+                    (self.blocks.len() - 1) as BlockId
+                }
+            };
+            self.class(class).free.push(id);
+        }
+        Ok(())
+    }
+
+    /// Has the first `len` bytes of a block in place, so that writing them cannot fail.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; the block is free again.
+    pub fn populate(&mut self, id: BlockId, len: usize) -> Result<(), ShmError> {
+        let (slab, offset) = (self.block(id).slab, self.block(id).offset);
+        let slab = self.slabs[slab as usize]
+            .as_mut()
+            .expect("a block's slab exists");
+        let end = (offset + len).min(slab.map.len());
+        if end <= slab.populated {
+            return Ok(());
+        }
+        // Small blocks come one after the other: fetch some of their neighbours' pages at once.
+        let end = if slab.shared {
+            (end + (64 << 10)).min(slab.map.len())
+        } else {
+            end
+        };
+        let from = slab.populated;
+        match slab.map.populate_write(from, end - from) {
+            Ok(()) => {
+                slab.populated = end;
+                Ok(())
+            }
+            Err(error) => {
+                self.give_back(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
+    pub fn place(&self, id: BlockId) -> Place {
+        let block = self.block(id);
+        let slab = self.slabs[block.slab as usize]
+            .as_ref()
+            .expect("a block's slab exists");
+        Place {
+            slab: block.slab,
+            offset: block.offset as u64,
+            // In bounds: blocks are cut to fit their slab.
+            start: slab.map.start().wrapping_add(block.offset),
+            size: block.size,
+        }
+    }
+
+    /// One more reader has the block.
+    pub fn used_by(&mut self, id: BlockId, reader: u32) {
+        let block = self.blocks[id as usize]
+            .as_mut()
+            .expect("a block in use exists");
+        match block.uses.iter_mut().find(|(r, _)| *r == reader) {
+            Some((_, due)) => *due = due.wrapping_add(1),
+            None => block.uses.push((reader, 1)),
+        }
+    }
+
+    /// All readers of the block are told: from now on it waits for their releases.
+    pub fn posted(&mut self, id: BlockId) {
+        let class = self.block(id).class;
+        self.class(class).outstanding.push_back(id);
+    }
+
+    /// A block that no reader has been told of is free again.
+    pub fn give_back(&mut self, id: BlockId) {
+        let class = self.block(id).class;
+        self.class(class).free.push(id);
+    }
+
+    /// Takes back what has been released and lets go of slabs whose only block is free, the largest first, until
+    /// `bytes` are given back. Returns the slabs' numbers for the agent.
+    pub fn trim(&mut self, bytes: u64, released: impl Fn(u32, BlockId) -> u32) -> Vec<u32> {
+        for class in 0..self.classes.len() {
+            let outstanding = std::mem::take(&mut self.classes[class].outstanding);
+            for id in outstanding {
+                let back = self
+                    .block(id)
+                    .uses
+                    .iter()
+                    .all(|&(reader, due)| released(reader, id) == due);
+                let class = &mut self.classes[class];
+                if back {
+                    class.free.push(id);
+                } else {
+                    class.outstanding.push_back(id);
+                }
+            }
+        }
+        let mut gone = Vec::new();
+        let mut given = 0;
+        for class in (SHARED_CLASSES..self.classes.len()).rev() {
+            while given < bytes {
+                let Some(id) = self.classes[class].free.pop() else {
+                    break;
+                };
+                let slab = self.block(id).slab;
+                if let Some(slab) = self.slabs[slab as usize].take() {
+                    given += slab.map.len() as u64;
+                    gone.push(slab.id);
+                }
+                self.vacant.push(id);
+            }
+        }
+        gone
+    }
+}
+
+/// Where a block lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub slab: u32,
+    pub offset: u64,
+    pub start: *mut u8,
+    pub size: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::create;
+
+    fn pool_with(len: u64) -> Pool {
+        let mut pool = Pool::new();
+        grow(&mut pool, 0, len);
+        pool
+    }
+
+    fn grow(pool: &mut Pool, id: u32, len: u64) {
+        let size = slab_size(len) as usize;
+        let fd = create("test", size).unwrap();
+        pool.add_slab(id, Mapping::writable(&fd, 0, size).unwrap(), len)
+            .unwrap();
+    }
+
+    #[test]
+    fn classes_waste_at_most_an_eighth_above_256_kib_and_half_below() {
+        let mut last = (0, 0);
+        for len in (1..4096)
+            .chain((1..4000).map(|i| i * 1531))
+            .chain([5 << 30, (5 << 30) + 1])
+        {
+            let (class, size) = class_of(len);
+            assert!(size >= len, "{len} in {size}");
+            assert!(size <= (2 * len).max(SMALLEST));
+            if len > LARGEST_SHARED {
+                assert!(size - len <= len / 8, "{len} wastes {}", size - len);
+            }
+            if len > last.0 {
+                assert!(class >= last.1);
+                last = (len, class);
+            }
+        }
+    }
+
+    #[test]
+    fn two_lengths_of_one_class_have_one_block_size() {
+        for len in (1..2_000_000u64).step_by(977) {
+            let (class, size) = class_of(len);
+            assert_eq!(class_of(size), (class, size));
+        }
+    }
+
+    #[test]
+    fn the_same_block_comes_again_once_its_reader_has_released_it() {
+        let mut pool = pool_with(4096);
+        let first = pool.take(4096, |_, _| 0).unwrap();
+        pool.used_by(first, 7);
+        pool.posted(first);
+        let second = pool.take(4000, |_, _| 0).unwrap();
+        assert_ne!(first, second);
+        pool.give_back(second);
+        assert_eq!(
+            pool.take(4096, |reader, _| u32::from(reader == 7)),
+            Some(first)
+        );
+    }
+
+    #[test]
+    fn a_block_with_two_readers_waits_for_both() {
+        let mut pool = pool_with(1 << 20);
+        let block = pool.take(1 << 20, |_, _| 0).unwrap();
+        pool.used_by(block, 1);
+        pool.used_by(block, 2);
+        pool.posted(block);
+        assert_eq!(pool.take(1 << 20, |reader, _| u32::from(reader == 1)), None);
+        assert_eq!(pool.take(1 << 20, |_, _| 1), Some(block));
+    }
+
+    #[test]
+    fn one_pinned_block_does_not_keep_the_others_from_coming_back() {
+        let mut pool = pool_with(300 << 10);
+        for id in 1..3 {
+            grow(&mut pool, id, 300 << 10);
+        }
+        let blocks: Vec<_> = (0..3)
+            .map(|_| pool.take(300 << 10, |_, _| 0).unwrap())
+            .collect();
+        for &block in &blocks {
+            pool.used_by(block, 0);
+            pool.posted(block);
+        }
+        let pinned = blocks[0];
+        let got = pool.take(300 << 10, |_, block| u32::from(block != pinned));
+        assert!(got.is_some() && got != Some(pinned));
+    }
+
+    #[test]
+    fn trimming_gives_back_what_no_reader_holds() {
+        let mut pool = pool_with(1 << 20);
+        grow(&mut pool, 1, 1 << 20);
+        let held = pool.take(1 << 20, |_, _| 0).unwrap();
+        pool.used_by(held, 0);
+        pool.posted(held);
+        assert_eq!(pool.trim(u64::MAX, |_, _| 0).len(), 1);
+        assert!(pool.any_outstanding());
+        assert_eq!(pool.trim(u64::MAX, |_, _| 1).len(), 1);
+        assert!(!pool.any_outstanding());
+    }
+}

@@ -1,0 +1,206 @@
+//! Frames with file descriptors over a Unix stream socket: what an endpoint and its agent talk through. Reading
+//! keeps what is incomplete; writing queues what the other side does not take yet.
+
+use crate::memory::{during, ShmError};
+use ligament_wire::control::MAX_FRAME;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{
+    recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use std::collections::VecDeque;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+
+/// The most descriptors that a frame of ours carries.
+const MAX_FDS: usize = 4;
+const HEAD: usize = 8;
+
+/// A frame: its bytes and its descriptors.
+#[derive(Debug)]
+pub struct Frame {
+    pub bytes: Vec<u8>,
+    pub fds: Vec<OwnedFd>,
+}
+
+/// One end of a connection.
+pub struct Socket {
+    fd: OwnedFd,
+    incoming: Vec<u8>,
+    incoming_fds: VecDeque<OwnedFd>,
+    outgoing: VecDeque<(Vec<u8>, usize, Vec<OwnedFd>)>,
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Socket {
+    /// Wraps a connected stream socket.
+    pub fn new(fd: OwnedFd) -> Socket {
+        Socket {
+            fd,
+            incoming: Vec::new(),
+            incoming_fds: VecDeque::new(),
+            outgoing: VecDeque::new(),
+        }
+    }
+
+    /// Queues a frame; `flush` sends it.
+    pub fn queue(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) {
+        assert!(fds.len() <= MAX_FDS && bytes.len() <= MAX_FRAME);
+        let mut frame = Vec::with_capacity(HEAD + bytes.len());
+        frame.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        frame.extend_from_slice(&(fds.len() as u32).to_le_bytes());
+        frame.extend_from_slice(bytes);
+        self.outgoing.push_back((frame, 0, fds));
+    }
+
+    /// Sends what is queued, as far as the other side takes it at once. Returns whether all is sent.
+    pub fn flush(&mut self) -> Result<bool, ShmError> {
+        self.send_queued(SendFlags::DONTWAIT)
+    }
+
+    /// Sends a frame and waits until it is sent.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError> {
+        self.queue(bytes, Vec::new());
+        self.send_queued(SendFlags::empty()).map(|_| ())
+    }
+
+    fn send_queued(&mut self, flags: SendFlags) -> Result<bool, ShmError> {
+        while let Some((frame, sent, fds)) = self.outgoing.front_mut() {
+            let borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(|fd| fd.as_fd()).collect();
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            if *sent == 0 && !borrowed.is_empty() {
+                ancillary.push(SendAncillaryMessage::ScmRights(&borrowed));
+            }
+            let data = [IoSlice::new(&frame[*sent..])];
+            match sendmsg(&self.fd, &data, &mut ancillary, flags | SendFlags::NOSIGNAL) {
+                Ok(n) => {
+                    *sent += n;
+                    if *sent == frame.len() {
+                        self.outgoing.pop_front();
+                    }
+                }
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
+                    return Err(ShmError::AgentGone)
+                }
+                Err(error) => return Err(during("sendmsg")(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits for the next frame.
+    ///
+    /// # Errors
+    /// `AgentGone` when the other side has closed; `Interrupted` on a signal.
+    pub fn receive(&mut self) -> Result<Frame, ShmError> {
+        loop {
+            if let Some(frame) = self.take_frame()? {
+                return Ok(frame);
+            }
+            self.read(RecvFlags::empty())?;
+        }
+    }
+
+    /// The next frame if it is here already.
+    pub fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
+        loop {
+            if let Some(frame) = self.take_frame()? {
+                return Ok(Some(frame));
+            }
+            if !self.read(RecvFlags::DONTWAIT)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads once. Returns false if nothing was there.
+    fn read(&mut self, flags: RecvFlags) -> Result<bool, ShmError> {
+        let mut chunk = [0u8; 16 << 10];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let got = recvmsg(
+            &self.fd,
+            &mut [IoSliceMut::new(&mut chunk)],
+            &mut ancillary,
+            flags | RecvFlags::CMSG_CLOEXEC,
+        );
+        let bytes = match got {
+            Ok(message) => message.bytes,
+            Err(Errno::AGAIN) => return Ok(false),
+            Err(Errno::INTR) => return Err(ShmError::Interrupted),
+            Err(Errno::CONNRESET) => return Err(ShmError::AgentGone),
+            Err(error) => return Err(during("recvmsg")(error)),
+        };
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = message {
+                self.incoming_fds.extend(fds);
+            }
+        }
+        if bytes == 0 {
+            return Err(ShmError::AgentGone);
+        }
+        self.incoming.extend_from_slice(&chunk[..bytes]);
+        Ok(true)
+    }
+
+    fn take_frame(&mut self) -> Result<Option<Frame>, ShmError> {
+        if self.incoming.len() < HEAD {
+            return Ok(None);
+        }
+        let word = |at: usize| {
+            u32::from_le_bytes(self.incoming[at..at + 4].try_into().expect("four bytes")) as usize
+        };
+        let (len, fds) = (word(0), word(4));
+        if len > MAX_FRAME || fds > MAX_FDS {
+            return Err(ShmError::Malformed(format!(
+                "a control frame of {len} bytes with {fds} descriptors"
+            )));
+        }
+        if self.incoming.len() < HEAD + len {
+            return Ok(None);
+        }
+        if self.incoming_fds.len() < fds {
+            return Err(ShmError::Malformed(format!(
+                "a control frame promised {fds} descriptors and {} came (is the limit of open files reached?)",
+                self.incoming_fds.len()
+            )));
+        }
+        let bytes = self.incoming[HEAD..HEAD + len].to_vec();
+        self.incoming.drain(..HEAD + len);
+        Ok(Some(Frame {
+            bytes,
+            fds: self.incoming_fds.drain(..fds).collect(),
+        }))
+    }
+
+    /// Whether the other side has closed, without waiting.
+    pub fn is_gone(&self) -> bool {
+        use rustix::event::{poll, PollFd, PollFlags};
+        let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
+        let none = rustix::time::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        poll(&mut fds, Some(&none)).is_ok_and(|n| n > 0)
+            && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
+    /// The process at the other end as the kernel knows it: its user and its id.
+    pub fn peer(&self) -> Result<(u32, i32), ShmError> {
+        let credentials =
+            rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
+        Ok((
+            credentials.uid.as_raw(),
+            credentials.pid.as_raw_nonzero().get(),
+        ))
+    }
+}

@@ -1,0 +1,288 @@
+//! What an endpoint and its agent say to each other over their socket: small, rare, and off the way of messages.
+//! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered, so
+//! that later versions may add some; both ends check `PROTOCOL` first.
+
+use minicbor::{Decode, Encode};
+
+/// Version of this protocol. The agent refuses others with a message that names both.
+pub const PROTOCOL: u32 = 1;
+/// Longest frame that either side accepts, bytes.
+pub const MAX_FRAME: usize = 256 << 20;
+
+/// A port as the code declares it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct PortDeclaration {
+    #[n(0)]
+    pub name: String,
+    /// The operator's yMMSL name: `f_init`, `o_i`, `s`, `o_f`.
+    #[n(1)]
+    pub operator: String,
+    /// Whether it is a vector port (declared as `name[]`).
+    #[n(2)]
+    pub vector: bool,
+}
+
+/// From an endpoint (or a client such as `ligament status`) to the agent.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub enum Request {
+    /// First of all: who is calling. Answered by `Welcome` or `Refused`.
+    #[n(0)]
+    Hello {
+        #[n(0)]
+        protocol: u32,
+        #[n(1)]
+        instance: String,
+        #[n(2)]
+        token: String,
+        #[n(3)]
+        pid: u32,
+        /// Ports; none means: those of the model.
+        #[n(4)]
+        ports: Option<Vec<PortDeclaration>>,
+        #[n(5)]
+        language: String,
+    },
+    /// There is a ring to endpoint `to` in my outbox. Answered by `Opened`.
+    #[n(1)]
+    OpenRing {
+        #[n(0)]
+        to: u32,
+        #[n(1)]
+        offset: u64,
+        #[n(2)]
+        slots: u32,
+    },
+    /// Memory for messages, please. Answered by `Granted` or `Denied`.
+    #[n(2)]
+    NewSlab {
+        #[n(0)]
+        bytes: u64,
+    },
+    /// I let go of a slab of mine.
+    #[n(3)]
+    DropSlab {
+        #[n(0)]
+        slab: u32,
+    },
+    /// The memory of another endpoint's slab. Answered by `Slab`.
+    #[n(4)]
+    FetchSlab {
+        #[n(0)]
+        of: u32,
+        #[n(1)]
+        slab: u32,
+    },
+    /// A line for the run's log. Levels: 0 debug, 1 info, 2 warning, 3 error, 4 critical.
+    #[n(5)]
+    Log {
+        #[n(0)]
+        level: u8,
+        #[n(1)]
+        text: String,
+    },
+    /// I am done; all my conduits have been ended.
+    #[n(6)]
+    Finished,
+    /// I cannot go on (`error_shutdown`).
+    #[n(7)]
+    Failed {
+        #[n(0)]
+        why: String,
+    },
+    /// A client's question about the run; `token` is the run's. Answered by `Answer`.
+    #[n(8)]
+    Client {
+        #[n(0)]
+        protocol: u32,
+        #[n(1)]
+        token: String,
+        #[n(2)]
+        question: Question,
+    },
+}
+
+/// What a client may ask.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Question {
+    /// Who is where, who waits for whom: answered as JSON.
+    #[n(0)]
+    Status,
+    /// End the run.
+    #[n(1)]
+    Stop,
+    /// The environment for an instance that is started by hand: answered as JSON.
+    #[n(2)]
+    Join {
+        #[n(0)]
+        instance: String,
+    },
+}
+
+/// From the agent.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub enum Notice {
+    /// All that an endpoint has to know. Descriptors: board, area, outbox.
+    #[n(0)]
+    Welcome(#[n(0)] Box<Welcome>),
+    /// You cannot take part.
+    #[n(1)]
+    Refused {
+        #[n(0)]
+        why: String,
+    },
+    /// The ring is known to its reader. Descriptor: the reader's area.
+    #[n(2)]
+    Opened {
+        #[n(0)]
+        to: u32,
+        /// Which inbox of the reader's area is ours.
+        #[n(1)]
+        inbox: u32,
+        #[n(2)]
+        channels: u32,
+        #[n(3)]
+        inboxes: u32,
+    },
+    /// A slab. Descriptor: its memory.
+    #[n(3)]
+    Granted {
+        #[n(0)]
+        slab: u32,
+    },
+    /// No slab.
+    #[n(4)]
+    Denied {
+        #[n(0)]
+        why: String,
+    },
+    /// Another endpoint's slab. Descriptor: its memory; none if it is gone.
+    #[n(5)]
+    Slab {
+        #[n(0)]
+        of: u32,
+        #[n(1)]
+        slab: u32,
+        #[n(2)]
+        bytes: u64,
+    },
+    /// Another endpoint opened a ring to you. Descriptor: its outbox.
+    #[n(6)]
+    RingOpened {
+        #[n(0)]
+        from: u32,
+        #[n(1)]
+        offset: u64,
+        #[n(2)]
+        slots: u32,
+        #[n(3)]
+        inbox: u32,
+    },
+    /// A slab of another endpoint is given back: unmap it when no view needs it.
+    #[n(7)]
+    SlabDropped {
+        #[n(0)]
+        of: u32,
+        #[n(1)]
+        slab: u32,
+    },
+    /// The budget of one of your outgoing channels is now so many bytes.
+    #[n(8)]
+    Budget {
+        #[n(0)]
+        channel: u32,
+        #[n(1)]
+        bytes: u64,
+    },
+    /// The run ends.
+    #[n(9)]
+    RunEnds {
+        #[n(0)]
+        why: String,
+    },
+    /// To a client.
+    #[n(10)]
+    Answer {
+        #[n(0)]
+        json: String,
+    },
+}
+
+/// A port as the model has it.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct PortInfo {
+    #[n(0)]
+    pub name: String,
+    #[n(1)]
+    pub operator: String,
+    #[n(2)]
+    pub vector: bool,
+    /// Slots, for a vector port whose length is known.
+    #[n(3)]
+    pub length: Option<u64>,
+}
+
+/// One end of a channel: the way from one slot of a sending port to one slot of a receiving port.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct ChannelInfo {
+    /// The channel's number in the run.
+    #[n(0)]
+    pub id: u32,
+    /// Which of the endpoint's ports.
+    #[n(1)]
+    pub port: u32,
+    /// Which slot of a vector port.
+    #[n(2)]
+    pub slot: Option<u32>,
+    /// The endpoint at the other end.
+    #[n(3)]
+    pub peer: u32,
+    /// Where the receiver returns credit: its index among the receiver's incoming channels.
+    #[n(4)]
+    pub credit: u32,
+    /// Bytes that may be under way.
+    #[n(5)]
+    pub budget: u64,
+    /// The port at the other end, such as `micro[3].init`, for messages to people.
+    #[n(6)]
+    pub peer_port: String,
+}
+
+/// What an endpoint learns when it registers.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub struct Welcome {
+    /// Its number in the domain: its line on the board.
+    #[n(0)]
+    pub endpoint: u32,
+    /// Incoming channels and inboxes of its area.
+    #[n(1)]
+    pub channels: u32,
+    #[n(2)]
+    pub inboxes: u32,
+    #[n(3)]
+    pub ports: Vec<PortInfo>,
+    #[n(4)]
+    pub sends: Vec<ChannelInfo>,
+    #[n(5)]
+    pub receives: Vec<ChannelInfo>,
+    /// The body of a settings value: every setting of the run by its full name.
+    #[cbor(n(6), with = "minicbor::bytes")]
+    pub settings: Vec<u8>,
+    /// The most bytes of others' memory that live views may hold before `receive` copies.
+    #[n(7)]
+    pub pinned_limit: u64,
+    /// The lowest level that the run's log takes.
+    #[n(8)]
+    pub log_level: u8,
+    #[n(9)]
+    pub run: String,
+}
+
+/// Writes a control message.
+pub fn to_bytes<T: Encode<()>>(message: &T) -> Vec<u8> {
+    minicbor::to_vec(message).expect("writing into a vector cannot fail")
+}
+
+/// Reads a control message; the error says what is wrong with it.
+pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, String> {
+    minicbor::decode(bytes).map_err(|error| format!("malformed control message: {error}"))
+}
