@@ -244,3 +244,16 @@ fn what_the_carrier_keeps_in_a_header_can_be_cleared() {
         }
     );
 }
+
+#[test]
+fn a_message_has_as_many_parts_as_its_header_can_count_and_no_more() {
+    let bytes = [5; 64];
+    let list = |parts: usize| ValueRef::Items(vec![ValueRef::Bytes(&bytes); parts]);
+    let Value::List(items) = receive(&list(65_535)) else {
+        panic!("a list was sent")
+    };
+    assert_eq!(items.len(), 65_535);
+    assert_eq!(items[65_534], Value::Bytes(Bytes::copy_from_slice(&bytes)));
+    let error = Encoder::new().plan(&list(65_536)).unwrap_err();
+    assert_eq!(error, WireError::TooManyParts { limit: 65_535 });
+}
