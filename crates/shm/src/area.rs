@@ -35,10 +35,7 @@ impl Layout {
 
     /// Where inbox `index` begins and how long it is.
     pub fn inbox(self, index: u32) -> (u64, usize) {
-        (
-            (self.inboxes_at() + index as usize * INBOX_BYTES) as u64,
-            INBOX_BYTES,
-        )
+        ((self.inboxes_at() + index as usize * INBOX_BYTES) as u64, INBOX_BYTES)
     }
 
     /// The range with status page and credits.
@@ -57,15 +54,9 @@ impl Front {
     /// Takes a mapping of `layout.front()` bytes from offset 0.
     pub fn new(map: Mapping, layout: Layout) -> Result<Front, ShmError> {
         if map.len() < layout.front() {
-            return Err(ShmError::Malformed(format!(
-                "an area of {} bytes",
-                map.len()
-            )));
+            return Err(ShmError::Malformed(format!("an area of {} bytes", map.len())));
         }
-        Ok(Front {
-            map,
-            channels: layout.channels,
-        })
+        Ok(Front { map, channels: layout.channels })
     }
 
     /// The status page.
@@ -88,10 +79,7 @@ impl Inbox {
     /// Takes a mapping of the range that `Layout::inbox` names.
     pub fn new(map: Mapping) -> Result<Inbox, ShmError> {
         if map.len() < INBOX_BYTES {
-            return Err(ShmError::Malformed(format!(
-                "an inbox of {} bytes",
-                map.len()
-            )));
+            return Err(ShmError::Malformed(format!("an inbox of {} bytes", map.len())));
         }
         Ok(Inbox { map })
     }
@@ -115,7 +103,6 @@ impl Inbox {
     /// Peer: how many uses of its block are over, wrapping.
     #[inline]
     pub fn released(&self, block: u32) -> u32 {
-        self.releases(block)
-            .map_or(0, |count| count.load(Ordering::Acquire))
+        self.releases(block).map_or(0, |count| count.load(Ordering::Acquire))
     }
 }

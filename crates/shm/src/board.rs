@@ -103,14 +103,9 @@ pub type Timeout = Duration;
 #[cfg(not(loom))]
 fn wait(word: &AtomicU32, seen: u32, at_most: Timeout) -> bool {
     use rustix::thread::futex;
-    let time = rustix::time::Timespec {
-        tv_sec: at_most.as_secs() as i64,
-        tv_nsec: i64::from(at_most.subsec_nanos()),
-    };
-    matches!(
-        futex::wait(word, futex::Flags::empty(), seen, Some(&time)),
-        Err(rustix::io::Errno::INTR)
-    )
+    let time =
+        rustix::time::Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: i64::from(at_most.subsec_nanos()) };
+    matches!(futex::wait(word, futex::Flags::empty(), seen, Some(&time)), Err(rustix::io::Errno::INTR))
 }
 
 #[cfg(not(loom))]
@@ -158,22 +153,14 @@ impl Board {
     }
 
     /// The agent: lays out a fresh board. `cores` is how many processors the instances may use together.
-    pub fn create(
-        fd: impl AsFd,
-        endpoints: usize,
-        cores: u32,
-        asymmetric: bool,
-    ) -> Result<Board, ShmError> {
+    pub fn create(fd: impl AsFd, endpoints: usize, cores: u32, asymmetric: bool) -> Result<Board, ShmError> {
         let map = Mapping::writable(fd, 0, Board::size(endpoints))?;
         let head: &BoardHead = map.at(0);
         head.cores.store(cores, Ordering::SeqCst);
         head.asymmetric.store(asymmetric as u32, Ordering::SeqCst);
         head.doorbells.store(endpoints as u32, Ordering::SeqCst);
         head.magic.store(MAGIC, Ordering::SeqCst);
-        Ok(Board {
-            map,
-            doorbells: endpoints,
-        })
+        Ok(Board { map, doorbells: endpoints })
     }
 
     /// Maps a board that the agent laid out.
@@ -181,9 +168,7 @@ impl Board {
     /// # Errors
     /// `Malformed` if this is no board.
     pub fn open(fd: impl AsFd) -> Result<Board, ShmError> {
-        let size = rustix::fs::fstat(&fd)
-            .map_err(crate::memory::during("fstat"))?
-            .st_size as usize;
+        let size = rustix::fs::fstat(&fd).map_err(crate::memory::during("fstat"))?.st_size as usize;
         if size < Board::size(1) {
             return Err(ShmError::Malformed(format!("a board of {size} bytes")));
         }

@@ -58,11 +58,10 @@ pub(crate) fn during(call: &'static str) -> impl FnOnce(Errno) -> ShmError {
 
 /// Makes shared memory of `size` bytes that can neither shrink nor grow. It costs nothing until it is touched.
 pub fn create(name: &str, size: usize) -> Result<OwnedFd, ShmError> {
-    let fd = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
-        .map_err(during("memfd_create"))?;
+    let fd =
+        memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).map_err(during("memfd_create"))?;
     ftruncate(&fd, size as u64).map_err(during("ftruncate"))?;
-    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW)
-        .map_err(during("fcntl(F_ADD_SEALS)"))?;
+    fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW).map_err(during("fcntl(F_ADD_SEALS)"))?;
     Ok(fd)
 }
 
@@ -99,21 +98,12 @@ impl Mapping {
         let start = if len >= HUGE_PAGE {
             let room = len + HUGE_PAGE;
             // SAFETY: reserves fresh address space without access; the kernel chooses the place.
-            let reserved =
-                unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) }
-                    .map_err(during("mmap"))? as usize;
+            let reserved = unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) }
+                .map_err(during("mmap"))? as usize;
             let aligned = reserved.next_multiple_of(HUGE_PAGE);
             // SAFETY: replaces a part of the reservation just made, which nobody else uses.
-            let mapped = unsafe {
-                mmap(
-                    aligned as *mut _,
-                    len,
-                    prot,
-                    MapFlags::SHARED | MapFlags::FIXED,
-                    fd,
-                    offset,
-                )
-            };
+            let mapped =
+                unsafe { mmap(aligned as *mut _, len, prot, MapFlags::SHARED | MapFlags::FIXED, fd, offset) };
             // SAFETY: gives back the rest of the reservation (all of it when the mapping failed).
             unsafe {
                 if mapped.is_err() {
@@ -134,8 +124,8 @@ impl Mapping {
             unsafe { mmap(null_mut(), len, prot, MapFlags::SHARED, fd, offset) }
         }
         .map_err(during("mmap"))?;
-        let start = NonNull::new(start.cast::<u8>())
-            .ok_or(ShmError::Malformed("mmap gave address 0".into()))?;
+        let start =
+            NonNull::new(start.cast::<u8>()).ok_or(ShmError::Malformed("mmap gave address 0".into()))?;
         // Shared pages do not belong into core dumps: the agent keeps them anyway.
         // SAFETY: advises on the range just mapped.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, Advice::LinuxDontDump) };
@@ -187,19 +177,12 @@ impl Mapping {
     /// `OutOfMemory` when the system has none. On kernels before 5.14 the pages come with the first touch.
     pub fn populate_write(&self, offset: usize, len: usize) -> Result<(), ShmError> {
         let from = offset / PAGE * PAGE;
-        let to = (offset + len)
-            .next_multiple_of(PAGE)
-            .min(self.len.next_multiple_of(PAGE));
+        let to = (offset + len).next_multiple_of(PAGE).min(self.len.next_multiple_of(PAGE));
         const MADV_POPULATE_WRITE: libc::c_int = 23;
         loop {
             // SAFETY: populates pages of our own mapping; contents do not change.
-            let done = unsafe {
-                libc::madvise(
-                    self.start.as_ptr().add(from).cast(),
-                    to - from,
-                    MADV_POPULATE_WRITE,
-                )
-            };
+            let done =
+                unsafe { libc::madvise(self.start.as_ptr().add(from).cast(), to - from, MADV_POPULATE_WRITE) };
             if done == 0 {
                 return Ok(());
             }

@@ -35,9 +35,7 @@ unsafe impl crate::memory::Shared for Slot {}
 impl Slot {
     #[cfg(loom)]
     fn empty() -> Slot {
-        Slot {
-            words: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
+        Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
     fn stamp(&self) -> u64 {
@@ -53,10 +51,7 @@ struct Cursor {
 }
 
 impl Cursor {
-    const FIRST: Cursor = Cursor {
-        index: 0,
-        stamp: 0x80,
-    };
+    const FIRST: Cursor = Cursor { index: 0, stamp: 0x80 };
 
     fn step(&mut self, slots: usize) {
         self.index += 1;
@@ -91,14 +86,7 @@ impl RingWriter {
     /// writer lives, and nobody else may write the slots.
     pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingWriter {
         assert!(count >= 2);
-        RingWriter {
-            slots,
-            count,
-            next: Cursor::FIRST,
-            written: 0,
-            taken_seen: 0,
-            taken,
-        }
+        RingWriter { slots, count, next: Cursor::FIRST, written: 0, taken_seen: 0, taken }
     }
 
     /// Slots in the present segment.
@@ -155,13 +143,7 @@ impl RingWriter {
     ///
     /// # Safety
     /// As for `new`; `header` and `body` must tell the reader where the segment lies.
-    pub unsafe fn jump(
-        &mut self,
-        header: &[u64; 8],
-        body: &[u64],
-        slots: NonNull<Slot>,
-        count: usize,
-    ) {
+    pub unsafe fn jump(&mut self, header: &[u64; 8], body: &[u64], slots: NonNull<Slot>, count: usize) {
         assert!(count >= 2);
         self.publish(header, body);
         self.slots = slots;
@@ -189,13 +171,7 @@ impl RingReader {
     /// As for `RingWriter::new`, where nobody else may write `taken`.
     pub unsafe fn new(slots: NonNull<Slot>, count: usize, taken: NonNull<AtomicU64>) -> RingReader {
         assert!(count >= 2);
-        RingReader {
-            slots,
-            count,
-            next: Cursor::FIRST,
-            taken_count: 0,
-            taken,
-        }
+        RingReader { slots, count, next: Cursor::FIRST, taken_count: 0, taken }
     }
 
     #[inline]
@@ -283,18 +259,11 @@ mod model {
     }
 
     fn memory(count: usize) -> Arc<Memory> {
-        Arc::new(Memory {
-            slots: (0..count).map(|_| Slot::empty()).collect(),
-            taken: AtomicU64::new(0),
-        })
+        Arc::new(Memory { slots: (0..count).map(|_| Slot::empty()).collect(), taken: AtomicU64::new(0) })
     }
 
     fn ends(memory: &Memory) -> (NonNull<Slot>, usize, NonNull<AtomicU64>) {
-        (
-            NonNull::from(&memory.slots[0]),
-            memory.slots.len(),
-            NonNull::from(&memory.taken),
-        )
+        (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
     }
 
     #[test]
@@ -337,11 +306,7 @@ mod tests {
     use super::*;
 
     fn segment(count: usize) -> Vec<Slot> {
-        (0..count)
-            .map(|_| Slot {
-                words: std::array::from_fn(|_| AtomicU64::new(0)),
-            })
-            .collect()
+        (0..count).map(|_| Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }).collect()
     }
 
     #[test]
@@ -403,8 +368,7 @@ mod tests {
         let slots = segment(4);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the writer.
-        let mut writer =
-            unsafe { RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)) };
+        let mut writer = unsafe { RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)) };
         for _ in 0..3 {
             writer.publish(&[0; 8], &[]);
         }

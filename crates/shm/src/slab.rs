@@ -28,10 +28,7 @@ fn class_of(len: u64) -> (usize, u64) {
         let power = 63 - (len - 1).leading_zeros() as u64;
         let step = 1u64 << (power - 3);
         let steps = (len - (1 << power)).div_ceil(step);
-        (
-            SHARED_CLASSES + ((power - 18) * 8 + steps - 1) as usize,
-            (1 << power) + steps * step,
-        )
+        (SHARED_CLASSES + ((power - 18) * 8 + steps - 1) as usize, (1 << power) + steps * step)
     }
 }
 
@@ -90,28 +87,21 @@ impl Pool {
     }
 
     fn block(&self, id: BlockId) -> &Block {
-        self.blocks[id as usize]
-            .as_ref()
-            .expect("a block in use exists")
+        self.blocks[id as usize].as_ref().expect("a block in use exists")
     }
 
     /// A block for `len` bytes out of what is free or has come back; none if the pool must grow.
     ///
-    /// `released(reader, block)` is the reader's count of releases.
+    /// `done_with(reader, block, due)` says whether the reader has released the block `due` times.
     #[inline]
-    pub fn take(&mut self, len: u64, released: impl Fn(u32, BlockId) -> u32) -> Option<BlockId> {
+    pub fn take(&mut self, len: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Option<BlockId> {
         let (index, _) = class_of(len);
         if index >= self.classes.len() {
             return None;
         }
         for _ in 0..LOOKS.min(self.classes[index].outstanding.len()) {
             let id = self.classes[index].outstanding.pop_front()?;
-            if self
-                .block(id)
-                .uses
-                .iter()
-                .all(|&(reader, due)| released(reader, id) == due)
-            {
+            if self.block(id).uses.iter().all(|&(reader, due)| done_with(reader, id, due)) {
                 return Some(id);
             }
             if self.classes[index].free.is_empty() {
@@ -127,9 +117,7 @@ impl Pool {
 
     /// Whether some block is still with a reader, so that waiting can help.
     pub fn any_outstanding(&self) -> bool {
-        self.classes
-            .iter()
-            .any(|class| !class.outstanding.is_empty())
+        self.classes.iter().any(|class| !class.outstanding.is_empty())
     }
 
     /// Adds a slab that the agent granted for messages of `len` bytes, mapped over its whole `slab_size(len)`.
@@ -143,9 +131,7 @@ impl Pool {
         if self.blocks.len() - self.vacant.len() + count > MAX_BLOCKS {
             return Err(ShmError::OutOfMemory {
                 bytes: len,
-                reason: format!(
-                    "more than {MAX_BLOCKS} messages of this sender are waiting to be read"
-                ),
+                reason: format!("more than {MAX_BLOCKS} messages of this sender are waiting to be read"),
             });
         }
         if map.len() >= HUGE_PAGE && !shared {
@@ -155,27 +141,15 @@ impl Pool {
         if self.slabs.len() <= slot {
             self.slabs.resize_with(slot + 1, || None);
         }
-        self.slabs[slot] = Some(Slab {
-            id,
-            map,
-            populated: 0,
-            shared,
-        });
+        self.slabs[slot] = Some(Slab { id, map, populated: 0, shared });
         // The last pushed is the first taken: let that be the one at the front of the slab.
         for i in (0..count).rev() {
-            let block = Block {
-                slab: id,
-                offset: i * size as usize,
-                size: size as usize,
-                class,
-                uses: Vec::new(),
-            };
+            let block =
+                Block { slab: id, offset: i * size as usize, size: size as usize, class, uses: Vec::new() };
             let id = match self.vacant.pop() {
                 Some(id) => {
                     // Readers went on counting under this number: so must we.
-                    let uses = self.blocks[id as usize]
-                        .take()
-                        .map_or(Vec::new(), |old| old.uses);
+                    let uses = self.blocks[id as usize].take().map_or(Vec::new(), |old| old.uses);
                     self.blocks[id as usize] = Some(Block { uses, ..block });
                     id
                 }
@@ -195,19 +169,13 @@ impl Pool {
     /// `OutOfMemory`; the block is free again.
     pub fn populate(&mut self, id: BlockId, len: usize) -> Result<(), ShmError> {
         let (slab, offset) = (self.block(id).slab, self.block(id).offset);
-        let slab = self.slabs[slab as usize]
-            .as_mut()
-            .expect("a block's slab exists");
+        let slab = self.slabs[slab as usize].as_mut().expect("a block's slab exists");
         let end = (offset + len).min(slab.map.len());
         if end <= slab.populated {
             return Ok(());
         }
         // Small blocks come one after the other: fetch some of their neighbours' pages at once.
-        let end = if slab.shared {
-            (end + (64 << 10)).min(slab.map.len())
-        } else {
-            end
-        };
+        let end = if slab.shared { (end + (64 << 10)).min(slab.map.len()) } else { end };
         let from = slab.populated;
         match slab.map.populate_write(from, end - from) {
             Ok(()) => {
@@ -224,9 +192,7 @@ impl Pool {
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
     pub fn place(&self, id: BlockId) -> Place {
         let block = self.block(id);
-        let slab = self.slabs[block.slab as usize]
-            .as_ref()
-            .expect("a block's slab exists");
+        let slab = self.slabs[block.slab as usize].as_ref().expect("a block's slab exists");
         Place {
             slab: block.slab,
             offset: block.offset as u64,
@@ -238,9 +204,7 @@ impl Pool {
 
     /// One more reader has the block.
     pub fn used_by(&mut self, id: BlockId, reader: u32) {
-        let block = self.blocks[id as usize]
-            .as_mut()
-            .expect("a block in use exists");
+        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
         match block.uses.iter_mut().find(|(r, _)| *r == reader) {
             Some((_, due)) => *due = due.wrapping_add(1),
             None => block.uses.push((reader, 1)),
@@ -261,15 +225,11 @@ impl Pool {
 
     /// Takes back what has been released and lets go of slabs whose only block is free, the largest first, until
     /// `bytes` are given back. Returns the slabs' numbers for the agent.
-    pub fn trim(&mut self, bytes: u64, released: impl Fn(u32, BlockId) -> u32) -> Vec<u32> {
+    pub fn trim(&mut self, bytes: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Vec<u32> {
         for class in 0..self.classes.len() {
             let outstanding = std::mem::take(&mut self.classes[class].outstanding);
             for id in outstanding {
-                let back = self
-                    .block(id)
-                    .uses
-                    .iter()
-                    .all(|&(reader, due)| released(reader, id) == due);
+                let back = self.block(id).uses.iter().all(|&(reader, due)| done_with(reader, id, due));
                 let class = &mut self.classes[class];
                 if back {
                     class.free.push(id);
@@ -320,17 +280,13 @@ mod tests {
     fn grow(pool: &mut Pool, id: u32, len: u64) {
         let size = slab_size(len) as usize;
         let fd = create("test", size).unwrap();
-        pool.add_slab(id, Mapping::writable(&fd, 0, size).unwrap(), len)
-            .unwrap();
+        pool.add_slab(id, Mapping::writable(&fd, 0, size).unwrap(), len).unwrap();
     }
 
     #[test]
     fn classes_waste_at_most_an_eighth_above_256_kib_and_half_below() {
         let mut last = (0, 0);
-        for len in (1..4096)
-            .chain((1..4000).map(|i| i * 1531))
-            .chain([5 << 30, (5 << 30) + 1])
-        {
+        for len in (1..4096).chain((1..4000).map(|i| i * 1531)).chain([5 << 30, (5 << 30) + 1]) {
             let (class, size) = class_of(len);
             assert!(size >= len, "{len} in {size}");
             assert!(size <= (2 * len).max(SMALLEST));
@@ -355,27 +311,24 @@ mod tests {
     #[test]
     fn the_same_block_comes_again_once_its_reader_has_released_it() {
         let mut pool = pool_with(4096);
-        let first = pool.take(4096, |_, _| 0).unwrap();
+        let first = pool.take(4096, |_, _, due| due == 0).unwrap();
         pool.used_by(first, 7);
         pool.posted(first);
-        let second = pool.take(4000, |_, _| 0).unwrap();
+        let second = pool.take(4000, |_, _, due| due == 0).unwrap();
         assert_ne!(first, second);
         pool.give_back(second);
-        assert_eq!(
-            pool.take(4096, |reader, _| u32::from(reader == 7)),
-            Some(first)
-        );
+        assert_eq!(pool.take(4096, |reader, _, due| u32::from(reader == 7) == due), Some(first));
     }
 
     #[test]
     fn a_block_with_two_readers_waits_for_both() {
         let mut pool = pool_with(1 << 20);
-        let block = pool.take(1 << 20, |_, _| 0).unwrap();
+        let block = pool.take(1 << 20, |_, _, due| due == 0).unwrap();
         pool.used_by(block, 1);
         pool.used_by(block, 2);
         pool.posted(block);
-        assert_eq!(pool.take(1 << 20, |reader, _| u32::from(reader == 1)), None);
-        assert_eq!(pool.take(1 << 20, |_, _| 1), Some(block));
+        assert_eq!(pool.take(1 << 20, |reader, _, due| u32::from(reader == 1) == due), None);
+        assert_eq!(pool.take(1 << 20, |_, _, due| due == 1), Some(block));
     }
 
     #[test]
@@ -384,15 +337,13 @@ mod tests {
         for id in 1..3 {
             grow(&mut pool, id, 300 << 10);
         }
-        let blocks: Vec<_> = (0..3)
-            .map(|_| pool.take(300 << 10, |_, _| 0).unwrap())
-            .collect();
+        let blocks: Vec<_> = (0..3).map(|_| pool.take(300 << 10, |_, _, due| due == 0).unwrap()).collect();
         for &block in &blocks {
             pool.used_by(block, 0);
             pool.posted(block);
         }
         let pinned = blocks[0];
-        let got = pool.take(300 << 10, |_, block| u32::from(block != pinned));
+        let got = pool.take(300 << 10, |_, block, due| u32::from(block != pinned) == due);
         assert!(got.is_some() && got != Some(pinned));
     }
 
@@ -400,12 +351,12 @@ mod tests {
     fn trimming_gives_back_what_no_reader_holds() {
         let mut pool = pool_with(1 << 20);
         grow(&mut pool, 1, 1 << 20);
-        let held = pool.take(1 << 20, |_, _| 0).unwrap();
+        let held = pool.take(1 << 20, |_, _, due| due == 0).unwrap();
         pool.used_by(held, 0);
         pool.posted(held);
-        assert_eq!(pool.trim(u64::MAX, |_, _| 0).len(), 1);
+        assert_eq!(pool.trim(u64::MAX, |_, _, due| due == 0).len(), 1);
         assert!(pool.any_outstanding());
-        assert_eq!(pool.trim(u64::MAX, |_, _| 1).len(), 1);
+        assert_eq!(pool.trim(u64::MAX, |_, _, due| due == 1).len(), 1);
         assert!(!pool.any_outstanding());
     }
 }

@@ -41,12 +41,7 @@ impl AsFd for Socket {
 impl Socket {
     /// Wraps a connected stream socket.
     pub fn new(fd: OwnedFd) -> Socket {
-        Socket {
-            fd,
-            incoming: Vec::new(),
-            incoming_fds: VecDeque::new(),
-            outgoing: VecDeque::new(),
-        }
+        Socket { fd, incoming: Vec::new(), incoming_fds: VecDeque::new(), outgoing: VecDeque::new() }
     }
 
     /// Queues a frame; `flush` sends it.
@@ -88,9 +83,7 @@ impl Socket {
                 }
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
-                    return Err(ShmError::AgentGone)
-                }
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(ShmError::AgentGone),
                 Err(error) => return Err(during("sendmsg")(error)),
             }
         }
@@ -156,14 +149,11 @@ impl Socket {
         if self.incoming.len() < HEAD {
             return Ok(None);
         }
-        let word = |at: usize| {
-            u32::from_le_bytes(self.incoming[at..at + 4].try_into().expect("four bytes")) as usize
-        };
+        let word =
+            |at: usize| u32::from_le_bytes(self.incoming[at..at + 4].try_into().expect("four bytes")) as usize;
         let (len, fds) = (word(0), word(4));
         if len > MAX_FRAME || fds > MAX_FDS {
-            return Err(ShmError::Malformed(format!(
-                "a control frame of {len} bytes with {fds} descriptors"
-            )));
+            return Err(ShmError::Malformed(format!("a control frame of {len} bytes with {fds} descriptors")));
         }
         if self.incoming.len() < HEAD + len {
             return Ok(None);
@@ -176,31 +166,21 @@ impl Socket {
         }
         let bytes = self.incoming[HEAD..HEAD + len].to_vec();
         self.incoming.drain(..HEAD + len);
-        Ok(Some(Frame {
-            bytes,
-            fds: self.incoming_fds.drain(..fds).collect(),
-        }))
+        Ok(Some(Frame { bytes, fds: self.incoming_fds.drain(..fds).collect() }))
     }
 
     /// Whether the other side has closed, without waiting.
     pub fn is_gone(&self) -> bool {
         use rustix::event::{poll, PollFd, PollFlags};
         let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
-        let none = rustix::time::Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let none = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut fds, Some(&none)).is_ok_and(|n| n > 0)
             && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
     /// The process at the other end as the kernel knows it: its user and its id.
     pub fn peer(&self) -> Result<(u32, i32), ShmError> {
-        let credentials =
-            rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
-        Ok((
-            credentials.uid.as_raw(),
-            credentials.pid.as_raw_nonzero().get(),
-        ))
+        let credentials = rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
+        Ok((credentials.uid.as_raw(), credentials.pid.as_raw_nonzero().get()))
     }
 }

@@ -117,8 +117,7 @@ impl StatusPage {
 
     /// Endpoint: a wait begins, for one channel or for any of several.
     pub fn begin_wait(&self, state: State, channel: Option<u32>, now: u64) {
-        self.waits_channel
-            .store(channel.map_or(0, |c| u64::from(c) + 1), Ordering::Relaxed);
+        self.waits_channel.store(channel.map_or(0, |c| u64::from(c) + 1), Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
         add(&self.epoch, 1);
         self.state.store(state as u64, Ordering::Release);
@@ -126,10 +125,7 @@ impl StatusPage {
 
     /// Endpoint: the wait is over.
     pub fn end_wait(&self, now: u64) {
-        add(
-            &self.waited,
-            now.saturating_sub(self.since.load(Ordering::Relaxed)),
-        );
+        add(&self.waited, now.saturating_sub(self.since.load(Ordering::Relaxed)));
         add(&self.epoch, 1);
         self.state.store(State::Computing as u64, Ordering::Release);
         self.waits_channel.store(0, Ordering::Relaxed);

@@ -199,6 +199,12 @@ pub enum Notice {
         #[n(0)]
         why: String,
     },
+    /// The process of an instance that you send to has exited cleanly: what is sent to it from now on is dropped.
+    #[n(11)]
+    PeerEnded {
+        #[n(0)]
+        endpoint: u32,
+    },
     /// To a client.
     #[n(10)]
     Answer {

@@ -70,6 +70,8 @@ pub enum AgentNotice {
         channel: u32,
         bytes: u64,
     },
+    /// An endpoint that this one sends to has ended cleanly.
+    PeerEnded(u32),
     RunEnds(String),
 }
 
@@ -141,20 +143,11 @@ impl<C: Custodian> Endpoint<C> {
         receives: &[ChannelInfo],
         custodian: C,
     ) -> Result<Endpoint<C>, ShmError> {
-        let Foundation {
-            endpoint: index,
-            board,
-            area,
-            outbox,
-            layout,
-            pinned_limit,
-        } = foundation;
+        let Foundation { endpoint: index, board, area, outbox, layout, pinned_limit } = foundation;
         let board = Arc::new(Board::open(&board)?);
         barrier::register(board.asymmetric());
         if board.doorbell(index).is_none() {
-            return Err(ShmError::Malformed(format!(
-                "the board has no line for endpoint {index}"
-            )));
+            return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
         let front = Front::new(Mapping::writable(&area, 0, layout.front())?, layout)?;
         let outbox_map = Mapping::writable(&outbox, 0, OUTBOX_BYTES)?;
@@ -229,9 +222,7 @@ impl<C: Custodian> Endpoint<C> {
 
     #[inline]
     fn bell(&self) -> &Doorbell {
-        self.board
-            .doorbell(self.index)
-            .expect("checked when the endpoint was made")
+        self.board.doorbell(self.index).expect("checked when the endpoint was made")
     }
 
     /// The endpoint's status page.
@@ -259,8 +250,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
         self.status().set_pinned(self.pinned());
-        self.status()
-            .end(if failed { State::Failed } else { State::Ended }, now());
+        self.status().end(if failed { State::Failed } else { State::Ended }, now());
         self.board.fall_asleep(self.bell());
     }
 
@@ -285,13 +275,7 @@ impl<C: Custodian> Endpoint<C> {
 
     fn heed(&mut self, notice: AgentNotice) -> Result<(), ShmError> {
         match notice {
-            AgentNotice::RingOpened {
-                from,
-                outbox,
-                offset,
-                slots,
-                inbox,
-            } => {
+            AgentNotice::RingOpened { from, outbox, offset, slots, inbox } => {
                 let (at, len) = self.layout.inbox(inbox);
                 if inbox >= self.layout.inboxes {
                     return Err(ShmError::Malformed(format!(
@@ -319,6 +303,11 @@ impl<C: Custodian> Endpoint<C> {
             AgentNotice::Budget { channel, bytes } => {
                 if let Some(channel) = self.sends.iter_mut().find(|c| c.id == channel) {
                     channel.budget = bytes;
+                }
+            }
+            AgentNotice::PeerEnded(endpoint) => {
+                if let Some(peer) = self.out.iter_mut().find(|peer| peer.endpoint == endpoint) {
+                    peer.ended = true;
                 }
             }
             AgentNotice::RunEnds(why) => self.run_ends = Some(why),

@@ -25,23 +25,15 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     pub fn new(map: Mapping) -> Outbox {
-        Outbox {
-            map,
-            used: 0,
-            free: Vec::new(),
-        }
+        Outbox { map, used: 0, free: Vec::new() }
     }
 
     /// A zeroed segment of `slots` slots: its offset. None when the outbox is full.
     pub fn take(&mut self, slots: u32) -> Option<u64> {
         if let Some(i) = self.free.iter().position(|&(_, s)| s == slots) {
             let (offset, _) = self.free.swap_remove(i);
-            let words: &[AtomicU64] = self
-                .map
-                .slice_at(offset as usize, slots as usize * SLOT_BYTES / 8);
-            words
-                .iter()
-                .for_each(|word| word.store(0, Ordering::Relaxed));
+            let words: &[AtomicU64] = self.map.slice_at(offset as usize, slots as usize * SLOT_BYTES / 8);
+            words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
             return Some(offset);
         }
         let len = (slots as usize * SLOT_BYTES).next_multiple_of(PAGE);
@@ -68,25 +60,21 @@ impl Outbox {
 pub(crate) struct OutPeer {
     pub endpoint: u32,
     pub ring: Option<OutRing>,
+    /// It has ended: what is meant for it is dropped, and it holds no block any more.
+    pub ended: bool,
     /// Overlays that this peer has been told.
     pub overlays: Vec<u32>,
 }
 
 impl OutPeer {
     pub fn new(endpoint: u32) -> OutPeer {
-        OutPeer {
-            endpoint,
-            ring: None,
-            overlays: Vec::new(),
-        }
+        OutPeer { endpoint, ring: None, ended: false, overlays: Vec::new() }
     }
 
-    /// How often the peer has released our block.
+    /// Whether the peer is done with our block, which it had `due` times.
     #[inline]
-    pub fn released(&self, block: u32) -> u32 {
-        self.ring
-            .as_ref()
-            .map_or(0, |ring| ring.inbox.released(block))
+    pub fn is_done_with(&self, block: u32, due: u32) -> bool {
+        self.ended || self.ring.as_ref().is_some_and(|ring| ring.inbox.released(block) == due)
     }
 }
 
@@ -128,9 +116,7 @@ impl AsRef<[u8]> for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.link
-            .pinned
-            .fetch_sub(self.len as u64, Ordering::Relaxed);
+        self.link.pinned.fetch_sub(self.len as u64, Ordering::Relaxed);
         self.link.release(self.block);
     }
 }
@@ -170,19 +156,11 @@ pub(crate) struct InRing {
     segment: Mapping,
 }
 
-fn map_segment(
-    outbox: &OwnedFd,
-    offset: u64,
-    slots: u32,
-) -> Result<(Mapping, NonNull<Slot>), ShmError> {
+fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, NonNull<Slot>), ShmError> {
     let len = slots as usize * SLOT_BYTES;
-    let within = offset
-        .checked_add(len as u64)
-        .is_some_and(|end| end <= super::OUTBOX_BYTES as u64);
+    let within = offset.checked_add(len as u64).is_some_and(|end| end <= super::OUTBOX_BYTES as u64);
     if slots < 2 || offset % PAGE as u64 != 0 || !within {
-        return Err(ShmError::Malformed(format!(
-            "a ring of {slots} slots at {offset}"
-        )));
+        return Err(ShmError::Malformed(format!("a ring of {slots} slots at {offset}")));
     }
     let map = Mapping::readable(outbox, offset, len)?;
     let first = NonNull::from(&map.slice_at::<Slot>(0, slots as usize)[0]);
@@ -191,13 +169,7 @@ fn map_segment(
 
 impl InPeer {
     pub fn new(endpoint: u32) -> InPeer {
-        InPeer {
-            endpoint,
-            ring: None,
-            slabs: HashMap::new(),
-            last_slab: None,
-            overlays: HashMap::new(),
-        }
+        InPeer { endpoint, ring: None, slabs: HashMap::new(), last_slab: None, overlays: HashMap::new() }
     }
 
     /// The peer has opened its ring to us.
@@ -211,21 +183,11 @@ impl InPeer {
         pinned: Arc<AtomicU64>,
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
-        let link = Arc::new(Link {
-            inbox: Inbox::new(inbox)?,
-            board,
-            sender: self.endpoint,
-            pinned,
-        });
+        let link = Arc::new(Link { inbox: Inbox::new(inbox)?, board, sender: self.endpoint, pinned });
         let taken = NonNull::from(link.inbox.taken());
         // SAFETY: `segment` and `link` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, slots as usize, taken) };
-        self.ring = Some(InRing {
-            reader,
-            link,
-            outbox,
-            segment,
-        });
+        self.ring = Some(InRing { reader, link, outbox, segment });
         Ok(())
     }
 
@@ -254,21 +216,9 @@ impl InRing {
     /// # Errors
     /// `Malformed` if that is not within the slab.
     #[inline]
-    pub fn lease(
-        &self,
-        map: &Arc<Mapping>,
-        offset: u64,
-        len: u64,
-        block: u32,
-    ) -> Result<Bytes, ShmError> {
-        if offset
-            .checked_add(len)
-            .is_none_or(|end| end > map.len() as u64)
-        {
-            return Err(ShmError::Malformed(format!(
-                "{len} bytes at {offset} of a slab of {}",
-                map.len()
-            )));
+    pub fn lease(&self, map: &Arc<Mapping>, offset: u64, len: u64, block: u32) -> Result<Bytes, ShmError> {
+        if offset.checked_add(len).is_none_or(|end| end > map.len() as u64) {
+            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {}", map.len())));
         }
         self.link.pinned.fetch_add(len, Ordering::Relaxed);
         let lease = Lease {

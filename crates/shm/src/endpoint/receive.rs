@@ -33,11 +33,7 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     pub(crate) fn take_in(&mut self) -> Result<(), ShmError> {
         for peer in 0..self.inn.len() {
-            while self.inn[peer]
-                .ring
-                .as_ref()
-                .is_some_and(|ring| ring.reader.ready())
-            {
+            while self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
                 if let Some((channel, message)) = self.take_slot(peer)? {
                     self.receives[channel].queue.push_back(message);
                 }
@@ -72,9 +68,7 @@ impl<C: Custodian> Endpoint<C> {
                     continue;
                 }
                 match self.take_slot(peer)? {
-                    Some((channel, message)) if channel == index => {
-                        return self.hand_over(index, message)
-                    }
+                    Some((channel, message)) if channel == index => return self.hand_over(index, message),
                     Some((channel, message)) => self.receives[channel].queue.push_back(message),
                     None => {}
                 }
@@ -87,17 +81,8 @@ impl<C: Custodian> Endpoint<C> {
     fn receive_slowly(&mut self, index: usize, deadline: Deadline) -> Result<Arrived, ShmError> {
         let ready = |me: &mut Self| Ok(!me.receives[index].queue.is_empty());
         let number = Some(self.receives[index].id);
-        self.wait_until(
-            State::WaitingToReceive,
-            number,
-            FOR_MESSAGES,
-            deadline,
-            ready,
-        )?;
-        let message = self.receives[index]
-            .queue
-            .pop_front()
-            .expect("the wait was for it");
+        self.wait_until(State::WaitingToReceive, number, FOR_MESSAGES, deadline, ready)?;
+        let message = self.receives[index].queue.pop_front().expect("the wait was for it");
         self.hand_over(index, message)
     }
 
@@ -107,16 +92,9 @@ impl<C: Custodian> Endpoint<C> {
     /// As `receive`.
     pub fn wait_any(&mut self, indices: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         let mut found = None;
-        let one = if let [only] = indices {
-            Some(self.receives[*only].id)
-        } else {
-            None
-        };
+        let one = if let [only] = indices { Some(self.receives[*only].id) } else { None };
         self.wait_until(State::WaitingToReceive, one, FOR_MESSAGES, deadline, |me| {
-            found = indices
-                .iter()
-                .copied()
-                .find(|&i| !me.receives[i].queue.is_empty());
+            found = indices.iter().copied().find(|&i| !me.receives[i].queue.is_empty());
             Ok(found.is_some())
         })?;
         Ok(found.expect("the wait was for it"))
@@ -166,9 +144,7 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(None);
         };
         let header = Header::decode(&words).map_err(malformed)?;
-        if header.carrier_flags & flags::STREAM != 0
-            || !matches!(header.kind, Kind::Data | Kind::End)
-        {
+        if header.carrier_flags & flags::STREAM != 0 || !matches!(header.kind, Kind::Data | Kind::End) {
             return self.take_special(peer, header);
         }
         let body = self.take_body(peer, &header)?;
@@ -192,12 +168,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     #[inline]
-    fn check_sequence(
-        &mut self,
-        index: usize,
-        peer: usize,
-        header: &Header,
-    ) -> Result<(), ShmError> {
+    fn check_sequence(&mut self, index: usize, peer: usize, header: &Header) -> Result<(), ShmError> {
         let channel = &mut self.receives[index];
         if channel.sequence != header.sequence || channel.peer != peer {
             return Err(ShmError::Malformed(format!(
@@ -222,9 +193,7 @@ impl<C: Custodian> Endpoint<C> {
                 ring.reader.body(&mut words[..(len as usize).div_ceil(8)]);
                 Body::Inline(words)
             } else {
-                return Err(ShmError::Malformed(format!(
-                    "{len} bytes in a slot of {SLOT_WORDS} words"
-                )));
+                return Err(ShmError::Malformed(format!("{len} bytes in a slot of {SLOT_WORDS} words")));
             };
             ring.reader.take();
             return Ok(body);
@@ -242,8 +211,7 @@ impl<C: Custodian> Endpoint<C> {
         let mut words = [0; BODY_WORDS];
         let inline = head_len <= INLINE_HEAD as u64;
         if inline {
-            ring.reader
-                .body(&mut words[..PLACE_WORDS + (head_len as usize).div_ceil(8)]);
+            ring.reader.body(&mut words[..PLACE_WORDS + (head_len as usize).div_ceil(8)]);
         }
         let map = self.slab(peer, slab)?;
         let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
@@ -253,11 +221,7 @@ impl<C: Custodian> Endpoint<C> {
             ring.reader.take();
             let mut head = [0; BODY_WORDS - PLACE_WORDS];
             head.copy_from_slice(&words[PLACE_WORDS..]);
-            Ok(Body::Placed {
-                head,
-                head_len: head_len as usize,
-                parts,
-            })
+            Ok(Body::Placed { head, head_len: head_len as usize, parts })
         } else {
             let body = ring.lease(&map, offset, header.body_len, block)?;
             ring.reader.take();
@@ -288,11 +252,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
     #[cold]
-    fn take_special(
-        &mut self,
-        peer: usize,
-        header: Header,
-    ) -> Result<Option<(usize, Arrived)>, ShmError> {
+    fn take_special(&mut self, peer: usize, header: Header) -> Result<Option<(usize, Arrived)>, ShmError> {
         if header.carrier_flags & flags::STREAM != 0 {
             return self.take_chunk(peer, header);
         }
@@ -301,8 +261,7 @@ impl<C: Custodian> Endpoint<C> {
                 let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
                 let mut place = [0; 2];
                 ring.reader.body(&mut place);
-                let slots = u32::try_from(place[1])
-                    .map_err(|_| ShmError::Malformed("a huge ring".into()))?;
+                let slots = u32::try_from(place[1]).map_err(|_| ShmError::Malformed("a huge ring".into()))?;
                 ring.follow(place[0], slots)?;
                 Ok(None)
             }
@@ -324,11 +283,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// One chunk of a message that its sender had no memory for: it is copied to where the whole will stand.
-    fn take_chunk(
-        &mut self,
-        peer: usize,
-        header: Header,
-    ) -> Result<Option<(usize, Arrived)>, ShmError> {
+    fn take_chunk(&mut self, peer: usize, header: Header) -> Result<Option<(usize, Arrived)>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
         let mut place = [0; 4];
         ring.reader.body(&mut place);
@@ -342,21 +297,15 @@ impl<C: Custodian> Endpoint<C> {
         let channel = &mut self.receives[index];
         if at == 0 {
             let mut body = Vec::new();
-            usize::try_from(header.body_len)
-                .ok()
-                .and_then(|n| body.try_reserve_exact(n).ok())
-                .ok_or_else(|| ShmError::OutOfMemory {
+            usize::try_from(header.body_len).ok().and_then(|n| body.try_reserve_exact(n).ok()).ok_or_else(
+                || ShmError::OutOfMemory {
                     bytes: header.body_len,
-                    reason: "the receiver cannot hold the message that is being streamed to it"
-                        .into(),
-                })?;
+                    reason: "the receiver cannot hold the message that is being streamed to it".into(),
+                },
+            )?;
             channel.assembling = Some(Assembly { body, header });
         }
-        let wrong = || {
-            ShmError::Malformed(format!(
-                "a chunk at {at} that does not continue its message"
-            ))
-        };
+        let wrong = || ShmError::Malformed(format!("a chunk at {at} that does not continue its message"));
         let assembly = channel.assembling.as_mut().ok_or_else(wrong)?;
         let total = assembly.header.body_len;
         if assembly.body.len() as u64 != at
@@ -372,13 +321,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         let Assembly { body, header } = channel.assembling.take().expect("it was there");
         self.check_sequence(index, peer, &header)?;
-        Ok(Some((
-            index,
-            Arrived {
-                header,
-                body: Body::Whole(Bytes::from(body)),
-            },
-        )))
+        Ok(Some((index, Arrived { header, body: Body::Whole(Bytes::from(body)) })))
     }
 }
 
@@ -390,11 +333,10 @@ fn malformed(error: ligament_wire::WireError) -> ShmError {
 fn copy_out(parts: &Bytes) -> Result<Bytes, ShmError> {
     const LINE: usize = 64;
     let mut own: Vec<u8> = Vec::new();
-    own.try_reserve_exact(parts.len() + LINE)
-        .map_err(|_| ShmError::OutOfMemory {
-            bytes: parts.len() as u64,
-            reason: "no room for a copy".into(),
-        })?;
+    own.try_reserve_exact(parts.len() + LINE).map_err(|_| ShmError::OutOfMemory {
+        bytes: parts.len() as u64,
+        reason: "no room for a copy".into(),
+    })?;
     let skip = own.as_ptr().align_offset(LINE);
     own.resize(skip, 0);
     own.extend_from_slice(parts);

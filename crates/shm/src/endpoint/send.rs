@@ -37,6 +37,12 @@ impl Loan {
         self.start.as_ptr()
     }
 
+    /// The bytes, to be filled.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the block is this loan's alone, and as long as `len`; its pages are in place.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
     /// Bytes lent.
     pub fn len(&self) -> usize {
         self.len
@@ -61,10 +67,7 @@ impl SlotBody {
         if len > 0 {
             plan.write_body(&mut bytemuck::cast_slice_mut(&mut words)[..len]);
         }
-        SlotBody {
-            words,
-            used: len.div_ceil(8),
-        }
+        SlotBody { words, used: len.div_ceil(8) }
     }
 
     fn placed(place: &Place, block: BlockId, head: &[u8]) -> SlotBody {
@@ -89,12 +92,7 @@ impl<C: Custodian> Endpoint<C> {
     /// # Errors
     /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
     /// the message was then sent to nobody. Otherwise as for waiting.
-    pub fn send(
-        &mut self,
-        to: &[usize],
-        mut header: Header,
-        plan: &Plan<'_, '_>,
-    ) -> Result<(), ShmError> {
+    pub fn send(&mut self, to: &[usize], mut header: Header, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
         header.parts = plan.parts();
         header.body_len = plan.body_len();
         if header.body_len <= BODY_BYTES as u64 {
@@ -107,11 +105,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.claim(to, cost(true, header.body_len))?;
         let head = plan.head();
-        let in_slab = if head.len() <= INLINE_HEAD {
-            plan.parts_len()
-        } else {
-            header.body_len
-        };
+        let in_slab = if head.len() <= INLINE_HEAD { plan.parts_len() } else { header.body_len };
         let Some(block) = self.block(in_slab)? else {
             return self.stream(to, header, plan);
         };
@@ -155,17 +149,11 @@ impl<C: Custodian> Endpoint<C> {
         let Some(block) = self.block(len.max(1))? else {
             return Err(ShmError::OutOfMemory {
                 bytes: len,
-                reason: "no memory to lend; use send, which passes a large message on in pieces"
-                    .into(),
+                reason: "no memory to lend; use send, which passes a large message on in pieces".into(),
             });
         };
-        let start =
-            NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
-        Ok(Loan {
-            block,
-            start,
-            len: len as usize,
-        })
+        let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
+        Ok(Loan { block, start, len: len as usize })
     }
 
     /// Sends what a loan holds, described by `head` (at most 232 bytes), with `body_len` bytes in all.
@@ -184,10 +172,7 @@ impl<C: Custodian> Endpoint<C> {
         header.body_len = body_len;
         if head.len() > INLINE_HEAD {
             self.pool.give_back(loan.block);
-            return Err(ShmError::Malformed(format!(
-                "a loan's description of {} bytes",
-                head.len()
-            )));
+            return Err(ShmError::Malformed(format!("a loan's description of {} bytes", head.len())));
         }
         if to.is_empty() {
             self.pool.give_back(loan.block);
@@ -207,51 +192,29 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Ends a channel: its receiver learns that nothing more comes.
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
-        let header = Header {
-            kind: Kind::End,
-            ..Header::default()
-        };
+        let header = Header { kind: Kind::End, ..Header::default() };
         self.claim(&[channel], cost(false, 0))?;
-        self.post(
-            channel,
-            header,
-            &SlotBody {
-                words: [0; BODY_WORDS],
-                used: 0,
-            },
-            None,
-        )
+        self.post(channel, header, &SlotBody { words: [0; BODY_WORDS], used: 0 }, None)
     }
 
     /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
-    pub fn announce_overlay(
-        &mut self,
-        to: &[usize],
-        number: u32,
-        plan: &Plan<'_, '_>,
-    ) -> Result<(), ShmError> {
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
         for &channel in to {
             let peer = self.sends[channel].peer;
             if self.out[peer].overlays.contains(&number) {
                 continue;
             }
-            let mut header = Header {
-                kind: Kind::Overlay,
-                overlay: number,
-                ..Header::default()
-            };
+            let mut header = Header { kind: Kind::Overlay, overlay: number, ..Header::default() };
             header.parts = plan.parts();
             header.body_len = plan.body_len();
             header.conduit = self.sends[channel].id;
             if header.body_len <= BODY_BYTES as u64 {
                 self.write_slot(peer, &header, &SlotBody::inline(plan), None)?;
             } else {
-                let block = self
-                    .block(header.body_len)?
-                    .ok_or_else(|| ShmError::OutOfMemory {
-                        bytes: header.body_len,
-                        reason: "no memory for a settings overlay".into(),
-                    })?;
+                let block = self.block(header.body_len)?.ok_or_else(|| ShmError::OutOfMemory {
+                    bytes: header.body_len,
+                    reason: "no memory for a settings overlay".into(),
+                })?;
                 let place = self.pool.place(block);
                 // SAFETY: as in `send`.
                 plan.write_body(unsafe {
@@ -296,13 +259,14 @@ impl<C: Custodian> Endpoint<C> {
         if fits(channel.credited) {
             return true;
         }
-        let Some(ring) = &self.out[channel.peer].ring else {
+        let peer = &self.out[channel.peer];
+        if peer.ended {
+            return true;
+        }
+        let Some(ring) = &peer.ring else {
             return true;
         };
-        let credited = ring
-            .front
-            .credit(channel.credit)
-            .map_or(0, |word| word.load(Ordering::Acquire));
+        let credited = ring.front.credit(channel.credit).map_or(0, |word| word.load(Ordering::Acquire));
         let enough = fits(credited);
         self.sends[index].credited = credited.min(self.sends[index].sent);
         enough
@@ -321,6 +285,9 @@ impl<C: Custodian> Endpoint<C> {
         header.conduit = out.id;
         header.sequence = out.sequence;
         let peer = out.peer;
+        if self.out[peer].ended {
+            return Ok(());
+        }
         self.write_slot(peer, &header, body, block)?;
         self.sends[channel].sequence += 1;
         if header.kind == Kind::Data {
@@ -338,20 +305,18 @@ impl<C: Custodian> Endpoint<C> {
         body: &SlotBody,
         block: Option<BlockId>,
     ) -> Result<(), ShmError> {
-        if !self.out[peer]
-            .ring
-            .as_mut()
-            .is_some_and(|ring| ring.writer.room() > 0)
-        {
+        if !self.out[peer].ring.as_mut().is_some_and(|ring| ring.writer.room() > 0) {
             self.make_room(peer)?;
+            if self.out[peer].ended {
+                return Ok(());
+            }
         }
         let to = &mut self.out[peer];
         let ring = to.ring.as_mut().expect("it was just opened");
         if let Some(block) = block {
             self.pool.used_by(block, peer as u32);
         }
-        ring.writer
-            .publish(&header.encode(), &body.words[..body.used]);
+        ring.writer.publish(&header.encode(), &body.words[..body.used]);
         if let Some(bell) = self.board.doorbell(to.endpoint) {
             bell.ring_if_parked(FOR_MESSAGES);
         }
@@ -379,72 +344,40 @@ impl<C: Custodian> Endpoint<C> {
         let (_, slots) = ring.segment;
         let Some(offset) = self.outbox.take(slots * 2) else {
             return self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
-                Ok(me.out[peer]
-                    .ring
-                    .as_mut()
-                    .is_some_and(|ring| ring.writer.room() > 0))
+                let peer = &mut me.out[peer];
+                Ok(peer.ended || peer.ring.as_mut().is_some_and(|ring| ring.writer.room() > 0))
             });
         };
-        let header = Header {
-            kind: Kind::Carrier,
-            ..Header::default()
-        };
+        let header = Header { kind: Kind::Carrier, ..Header::default() };
         let first = self.outbox.slots(offset, slots * 2);
         // SAFETY: the segment lies in the outbox, which lives as long as the endpoint and its writers.
         unsafe {
-            ring.writer.jump(
-                &header.encode(),
-                &[offset, u64::from(slots) * 2],
-                first,
-                slots as usize * 2,
-            )
+            ring.writer.jump(&header.encode(), &[offset, u64::from(slots) * 2], first, slots as usize * 2)
         };
-        ring.leaving
-            .push_back((ring.segment.0, slots, ring.writer.written()));
+        ring.leaving.push_back((ring.segment.0, slots, ring.writer.written()));
         ring.segment = (offset, slots * 2);
         Ok(())
     }
 
     fn open_ring(&mut self, peer: usize) -> Result<(), ShmError> {
         let to = self.out[peer].endpoint;
-        let offset = self
-            .outbox
-            .take(FIRST_SLOTS)
-            .ok_or_else(|| ShmError::OutOfMemory {
-                bytes: 0,
-                reason: "this instance has no room for another ring".into(),
-            })?;
-        let Opened {
-            area,
-            layout,
-            inbox,
-        } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
+        let offset = self.outbox.take(FIRST_SLOTS).ok_or_else(|| ShmError::OutOfMemory {
+            bytes: 0,
+            reason: "this instance has no room for another ring".into(),
+        })?;
+        let Opened { area, layout, inbox } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
         if inbox >= layout.inboxes {
-            return Err(ShmError::Malformed(format!(
-                "inbox {inbox} of {}",
-                layout.inboxes
-            )));
+            return Err(ShmError::Malformed(format!("inbox {inbox} of {}", layout.inboxes)));
         }
         let front = Front::new(Mapping::readable(&area, 0, layout.front())?, layout)?;
         let (at, len) = layout.inbox(inbox);
         let inbox = Inbox::new(Mapping::readable(&area, at, len)?)?;
         let taken = NonNull::from(inbox.taken());
         // SAFETY: the outbox and the inbox live as long as the writer, which goes with them.
-        let writer = unsafe {
-            RingWriter::new(
-                self.outbox.slots(offset, FIRST_SLOTS),
-                FIRST_SLOTS as usize,
-                taken,
-            )
-        };
+        let writer =
+            unsafe { RingWriter::new(self.outbox.slots(offset, FIRST_SLOTS), FIRST_SLOTS as usize, taken) };
         let segment = (offset, FIRST_SLOTS);
-        self.out[peer].ring = Some(OutRing {
-            writer,
-            front,
-            inbox,
-            segment,
-            leaving: VecDeque::new(),
-        });
+        self.out[peer].ring = Some(OutRing { writer, front, inbox, segment, leaving: VecDeque::new() });
         Ok(())
     }
 
@@ -452,7 +385,7 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
         let out = &self.out;
-        if let Some(block) = self.pool.take(len, released(out)) {
+        if let Some(block) = self.pool.take(len, done_with(out)) {
             self.pool.populate(block, len as usize)?;
             return Ok(Some(block));
         }
@@ -465,7 +398,7 @@ impl<C: Custodian> Endpoint<C> {
         let granted = match self.custodian.new_slab(size) {
             Err(ShmError::OutOfMemory { .. }) => {
                 // What lies idle in other size classes goes back first.
-                for slab in self.pool.trim(size, released(&self.out)) {
+                for slab in self.pool.trim(size, done_with(&self.out)) {
                     self.custodian.drop_slab(slab)?;
                 }
                 self.custodian.new_slab(size)
@@ -480,10 +413,7 @@ impl<C: Custodian> Endpoint<C> {
         let map = Mapping::writable(&fd, 0, size as usize)?;
         crate::memory::seal_against_writers(&fd)?;
         self.pool.add_slab(id, map, len)?;
-        let block = self
-            .pool
-            .take(len, released(&self.out))
-            .expect("a slab was just added");
+        let block = self.pool.take(len, done_with(&self.out)).expect("a slab was just added");
         self.pool.populate(block, len as usize)?;
         Ok(Some(block))
     }
@@ -491,12 +421,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
     /// can be had, the receivers put the pieces together in memory of their own.
     #[cold]
-    fn stream(
-        &mut self,
-        to: &[usize],
-        mut header: Header,
-        plan: &Plan<'_, '_>,
-    ) -> Result<(), ShmError> {
+    fn stream(&mut self, to: &[usize], mut header: Header, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
         header.carrier_flags |= flags::STREAM;
         let mut at = 0;
         while at < header.body_len {
@@ -506,10 +431,7 @@ impl<C: Custodian> Endpoint<C> {
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
             plan.copy_range(at..at + len, memory);
-            let mut body = SlotBody {
-                words: [0; BODY_WORDS],
-                used: 4,
-            };
+            let mut body = SlotBody { words: [0; BODY_WORDS], used: 4 };
             body.words[..4].copy_from_slice(&[
                 u64::from(place.slab) | u64::from(block) << 32,
                 place.offset,
@@ -520,7 +442,9 @@ impl<C: Custodian> Endpoint<C> {
                 header.conduit = self.sends[channel].id;
                 header.sequence = self.sends[channel].sequence;
                 let peer = self.sends[channel].peer;
-                self.write_slot(peer, &header, &body, Some(block))?;
+                if !self.out[peer].ended {
+                    self.write_slot(peer, &header, &body, Some(block))?;
+                }
             }
             self.pool.posted(block);
             at += len;
@@ -547,9 +471,9 @@ impl<C: Custodian> Endpoint<C> {
         }
         let mut got = None;
         self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
-            got = me.pool.take(len, released(&me.out));
+            got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
-                let idle = me.pool.trim(len, released(&me.out));
+                let idle = me.pool.trim(len, done_with(&me.out));
                 let asks_again = !idle.is_empty();
                 for slab in idle {
                     me.custodian.drop_slab(slab)?;
@@ -562,7 +486,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 }
 
-/// What each peer says that it has released.
-fn released(out: &[OutPeer]) -> impl Fn(u32, BlockId) -> u32 + '_ {
-    |peer, block| out[peer as usize].released(block)
+/// Whether a peer is done with a block that it had so many times.
+fn done_with(out: &[OutPeer]) -> impl Fn(u32, BlockId, u32) -> bool + '_ {
+    |peer, block, due| out[peer as usize].is_done_with(block, due)
 }

@@ -87,11 +87,7 @@ impl<C: Custodian> Endpoint<C> {
                 rustix::thread::sched_yield();
                 continue;
             }
-            self.park(
-                what | FOR_MESSAGES,
-                deadline.map(|deadline| deadline - *seen),
-                done,
-            )?;
+            self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
             *seen = now();
             yields = 0;
             if self.interrupt.as_ref().is_some_and(|check| check()) {
@@ -107,9 +103,7 @@ impl<C: Custodian> Endpoint<C> {
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         let board = self.board.clone();
-        let bell = board
-            .doorbell(self.index)
-            .expect("checked when the endpoint was made");
+        let bell = board.doorbell(self.index).expect("checked when the endpoint was made");
         let at_most = left.map_or(PARK, |left| PARK.min(Duration::from_nanos(left)));
         let mut outcome = Ok(());
         board.fall_asleep(bell);
