@@ -9,6 +9,13 @@ pub const PROTOCOL: u32 = 1;
 /// Longest frame that either side accepts, bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
+/// Environment: the agent's socket. `@name` is an abstract Unix socket, anything else a path.
+pub const ENV_AGENT: &str = "LIGAMENT_AGENT";
+/// Environment: the instance's name, such as `micro[3]`.
+pub const ENV_INSTANCE: &str = "LIGAMENT_INSTANCE";
+/// Environment: the instance's token; the library takes it out, so that children do not inherit it.
+pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
+
 /// A port as the code declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PortDeclaration {
