@@ -1,1 +1,38 @@
-//! What a coupled model is: graph, settings, reading and writing yMMSL
+//! What a coupled model is: components with ports, joined by conduits; programs, settings and resources.
+//! Reads and writes yMMSL v0.1 and v0.2, merges files, follows imports, and expands a model into the
+//! instances and channels of a run. It starts nothing and prints nothing.
+
+mod builder;
+mod checkpoints;
+mod configuration;
+mod customise;
+mod expand;
+mod flatten;
+mod graph;
+mod identity;
+mod import;
+mod options;
+mod problem;
+mod program;
+mod read;
+mod settings;
+mod structure;
+mod write;
+pub mod yaml;
+
+pub use builder::{BuildError, ModelBuilder};
+pub use checkpoints::{CheckpointRule, Checkpoints};
+pub use configuration::{Configuration, Import, Version};
+pub use expand::{Channel, Endpoint, ExpandOptions, Resolved, ResolvedInstance, ResolvedPort, NO_SLOT};
+pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
+pub use graph::{
+    Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,
+};
+pub use identity::{Identifier, InvalidName, Part, Reference};
+pub use import::{FileModules, ModuleText, Modules, NoModules};
+pub use options::{parse_bytes, Budget, LigamentOptions, WaitMode};
+pub use problem::{nearest, At, Problem, Problems, Severity};
+pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
+pub use read::{read, read_file, ReadResult};
+pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
+pub use structure::{check_structure, component_ports};

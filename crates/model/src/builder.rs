@@ -1,0 +1,224 @@
+//! A model made in code instead of a file.
+
+use crate::configuration::Configuration;
+use crate::expand::{ExpandOptions, Resolved};
+use crate::graph::{split_end, Component, Conduit, ConduitFilter, Model, Operator, Port, Ports};
+use crate::identity::{Identifier, InvalidName, Reference};
+use crate::problem::Problems;
+use crate::program::{Program, ResourceRequirements, Resources};
+use crate::settings::SettingValue;
+use std::fmt;
+
+/// Why something cannot be added to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// A name is not valid.
+    Name(InvalidName),
+    /// Two components, programs or ports of the same name.
+    Duplicate {
+        /// What it is: "component", "program" or "port".
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// There is no such operator or filter.
+    Unknown {
+        /// What was asked for: "operator" or "filter".
+        what: &'static str,
+        /// The name that was given.
+        name: String,
+        /// Those that there are.
+        known: &'static str,
+    },
+    /// An end of a conduit is not `component.port`.
+    BadEnd(String),
+    /// A multiplicity of zero.
+    NoInstances(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Name(error) => error.fmt(f),
+            BuildError::Duplicate { what, name } => {
+                write!(f, "there is a {what} \"{name}\" already; give each its own name")
+            }
+            BuildError::Unknown { what, name, known } => {
+                write!(f, "there is no {what} \"{name}\"; use one of: {known}")
+            }
+            BuildError::BadEnd(end) => {
+                write!(f, "\"{end}\" names no port; write component.port or component.port[slot]")
+            }
+            BuildError::NoInstances(name) => {
+                write!(f, "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one instance")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<InvalidName> for BuildError {
+    fn from(error: InvalidName) -> BuildError {
+        BuildError::Name(error)
+    }
+}
+
+/// Builds a configuration with one model. A name that does not fit is refused at once; whether conduits
+/// join ports that exist is checked at the end, so that components may come in any order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelBuilder {
+    config: Configuration,
+}
+
+impl ModelBuilder {
+    /// An empty model of this name.
+    pub fn new(name: &str) -> Result<ModelBuilder, BuildError> {
+        let name = Reference::from(Identifier::new(name)?);
+        let mut config = Configuration::default();
+        config.models.insert(name.clone(), Model::new(name));
+        Ok(ModelBuilder { config })
+    }
+
+    fn model(&mut self) -> &mut Model {
+        &mut self.config.models[0]
+    }
+
+    /// Adds a component. `ports` are pairs of operator (such as `"O_I"`) and port name; without any, the
+    /// ports of its program count, or else those that conduits name. `multiplicity` is the shape of its set
+    /// of instances, empty for one.
+    pub fn add_component(
+        &mut self,
+        name: &str,
+        implementation: Option<&str>,
+        ports: &[(&str, &str)],
+        multiplicity: &[usize],
+    ) -> Result<&mut Self, BuildError> {
+        let mut component = Component::new(Reference::new(name)?);
+        if self.model().components.contains_key(&component.name) {
+            return Err(BuildError::Duplicate { what: "component", name: name.to_owned() });
+        }
+        if multiplicity.contains(&0) {
+            return Err(BuildError::NoInstances(name.to_owned()));
+        }
+        component.implementation = implementation.map(Reference::new).transpose()?;
+        component.multiplicity = multiplicity.to_vec();
+        if !ports.is_empty() {
+            component.ports = Some(make_ports(ports)?);
+        }
+        self.model().components.insert(component.name.clone(), component);
+        Ok(self)
+    }
+
+    /// Joins `component.port` to `component.port`. Several conduits from one sender make a multicast; a
+    /// slot of a vector port is given as `component.port[slot]`.
+    pub fn connect(&mut self, sender: &str, receiver: &str) -> Result<&mut Self, BuildError> {
+        self.connect_filtered(sender, receiver, &[])
+    }
+
+    /// As `connect`, with filters by name.
+    pub fn connect_filtered(
+        &mut self,
+        sender: &str,
+        receiver: &str,
+        filters: &[&str],
+    ) -> Result<&mut Self, BuildError> {
+        let end = |text: &str| -> Result<Reference, BuildError> {
+            let reference = Reference::new(text)?;
+            match split_end(&reference) {
+                Some((path, _, _)) if !path.is_empty() => Ok(reference),
+                _ => Err(BuildError::BadEnd(text.to_owned())),
+            }
+        };
+        let mut conduit = Conduit::new(end(sender)?, end(receiver)?);
+        for name in filters {
+            let filter = ConduitFilter::from_name(name).ok_or_else(|| BuildError::Unknown {
+                what: "filter",
+                name: (*name).to_owned(),
+                known: "last, repeat, pad",
+            })?;
+            conduit.filters.push(filter);
+        }
+        self.model().conduits.push(conduit);
+        Ok(self)
+    }
+
+    /// Adds a program.
+    pub fn add_program(&mut self, program: Program) -> Result<&mut Self, BuildError> {
+        if self.config.programs.contains_key(&program.name) {
+            return Err(BuildError::Duplicate { what: "program", name: program.name.to_string() });
+        }
+        self.config.programs.insert(program.name.clone(), program);
+        Ok(self)
+    }
+
+    /// Adds a program that is an executable with arguments.
+    pub fn add_executable(
+        &mut self,
+        name: &str,
+        executable: &str,
+        args: &[&str],
+    ) -> Result<&mut Self, BuildError> {
+        let mut program = Program::new(Reference::new(name)?);
+        program.executable = Some(executable.to_owned());
+        if !args.is_empty() {
+            program.args = Some(args.iter().map(|a| (*a).to_owned()).collect());
+        }
+        self.add_program(program)
+    }
+
+    /// Sets a setting, such as `x` for all or `micro.x` for one component.
+    pub fn set(&mut self, name: &str, value: SettingValue) -> Result<&mut Self, BuildError> {
+        self.config.settings.set(Reference::new(name)?, value);
+        Ok(self)
+    }
+
+    /// Says what each instance of a component needs.
+    pub fn set_resources(&mut self, component: &str, resources: Resources) -> Result<&mut Self, BuildError> {
+        let name = self.model().name.join(&Reference::new(component)?);
+        let requirements = ResourceRequirements { name: name.clone(), resources, at: Default::default() };
+        self.config.resources.insert(name, requirements);
+        Ok(self)
+    }
+
+    /// The configuration so far.
+    pub fn configuration(&self) -> &Configuration {
+        &self.config
+    }
+
+    /// The configuration, to change it further.
+    pub fn configuration_mut(&mut self) -> &mut Configuration {
+        &mut self.config
+    }
+
+    /// The configuration itself.
+    pub fn into_configuration(self) -> Configuration {
+        self.config
+    }
+
+    /// The model as yMMSL v0.2.
+    pub fn to_yaml(&self) -> String {
+        self.config.to_yaml()
+    }
+
+    /// The instances and channels of a run of this model.
+    pub fn expand(&self) -> Result<Resolved, Problems> {
+        self.config.expand_with(&ExpandOptions::default())
+    }
+}
+
+fn make_ports(ports: &[(&str, &str)]) -> Result<Ports, BuildError> {
+    let mut made = Ports::with_capacity(ports.len());
+    for (operator, name) in ports {
+        let operator = Operator::from_name(operator).ok_or_else(|| BuildError::Unknown {
+            what: "operator",
+            name: (*operator).to_owned(),
+            known: "F_INIT, O_I, S, O_F",
+        })?;
+        let name = Identifier::new(name)?;
+        if made.insert(name.clone(), Port::new(name.clone(), operator)).is_some() {
+            return Err(BuildError::Duplicate { what: "port", name: name.to_string() });
+        }
+    }
+    Ok(made)
+}

@@ -1,0 +1,42 @@
+//! When a run saves its state. Read, merged and kept; not used in a run yet.
+
+/// Moments at which to save.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckpointRule {
+    /// `start`, `start + every`, … up to and including `stop`.
+    Range {
+        /// The first moment; without it, every multiple of `every`, negative ones too.
+        start: Option<f64>,
+        /// No moment after this one.
+        stop: Option<f64>,
+        /// The step, above zero.
+        every: f64,
+    },
+    /// These moments, ascending.
+    At(Vec<f64>),
+}
+
+/// All moments at which a run saves its state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoints {
+    /// Whether to save just before the end.
+    pub at_end: bool,
+    /// In seconds since the run began.
+    pub wallclock_time: Vec<CheckpointRule>,
+    /// In the model's own time.
+    pub simulation_time: Vec<CheckpointRule>,
+}
+
+impl Checkpoints {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        !self.at_end && self.wallclock_time.is_empty() && self.simulation_time.is_empty()
+    }
+
+    /// Adds the other's moments to these.
+    pub fn update(&mut self, overlay: Checkpoints) {
+        self.at_end |= overlay.at_end;
+        self.wallclock_time.extend(overlay.wallclock_time);
+        self.simulation_time.extend(overlay.simulation_time);
+    }
+}

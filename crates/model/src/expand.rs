@@ -1,0 +1,538 @@
+//! From a configuration to what a run consists of: instances with ports, and one channel for every pair of
+//! ends that exchange messages. Linear in the size of the result.
+
+use crate::configuration::{is_implicit_port, Configuration};
+use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel};
+use crate::graph::{ConduitFilter, Operator};
+use crate::identity::{Identifier, Reference};
+use crate::options::LigamentOptions;
+use crate::problem::{At, Problem, Problems};
+use crate::program::{Program, Resources};
+use crate::settings::Settings;
+use crate::structure::check_structure;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The slot of an end that has none.
+pub const NO_SLOT: u32 = u32::MAX;
+/// More instances than this are refused.
+const MAX_INSTANCES: usize = 4 << 20;
+/// More channels than this are refused.
+const MAX_CHANNELS: usize = 64 << 20;
+
+/// How to expand a model.
+#[derive(Clone, Debug, Default)]
+pub struct ExpandOptions {
+    /// The model to run; without it, the only one that is not used as an implementation.
+    pub model: Option<Reference>,
+}
+
+/// A model as it is run.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The model's name.
+    pub name: String,
+    /// The components, without multiplicity.
+    pub components: Vec<FlatComponent>,
+    /// The programs that they use.
+    pub programs: Vec<Program>,
+    /// All instances; those of a component stand together, the last index running fastest.
+    pub instances: Vec<ResolvedInstance>,
+    /// All channels; `channels[i].id` is `i`.
+    pub channels: Vec<Channel>,
+    /// The settings.
+    pub settings: Settings,
+    /// What stands under `ligament:`.
+    pub ligament: LigamentOptions,
+}
+
+/// A running copy of a component.
+#[derive(Clone, Debug)]
+pub struct ResolvedInstance {
+    /// Such as `macro` or `city.micro[2][0]`.
+    pub name: Reference,
+    /// Its component, as a position in `Resolved::components`.
+    pub component: u32,
+    /// Which of the component's instances it is; as long as the component's multiplicity.
+    pub index: Vec<usize>,
+    /// Its program, as a position in `Resolved::programs`; `None` if there is no such program.
+    pub program: Option<u32>,
+    /// What it needs to run.
+    pub resources: Resources,
+    /// Its ports, the same for all instances of a component.
+    pub ports: Arc<[ResolvedPort]>,
+}
+
+/// A port of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedPort {
+    /// Its name.
+    pub name: Identifier,
+    /// When it is used; `None` if the file does not say, so that the code decides.
+    pub operator: Operator,
+    /// Whether it sends. It receives otherwise.
+    pub sends: bool,
+    /// Whether it has slots, because its peers have one dimension more or because conduits give slots.
+    /// The code may also make a vector port of one whose peers have the same dimensions.
+    pub vector: bool,
+    /// The number of slots of a vector port.
+    pub length: Option<usize>,
+    /// Whether any conduit is attached to it.
+    pub connected: bool,
+}
+
+/// One end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Endpoint {
+    /// Position in `Resolved::instances`.
+    pub instance: u32,
+    /// Position in that instance's ports.
+    pub port: u32,
+    /// The slot, or `NO_SLOT`.
+    pub slot: u32,
+}
+
+/// What carries messages from one end to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Position in `Resolved::channels`.
+    pub id: u32,
+    /// Where messages are sent.
+    pub from: Endpoint,
+    /// Where they are received.
+    pub to: Endpoint,
+    /// How many bytes may be on their way; `None` for the run's own default.
+    pub budget: Option<u64>,
+    /// What happens to messages on the way, in order.
+    pub filters: Arc<[ConduitFilter]>,
+}
+
+impl Resolved {
+    /// The port at an end of a channel.
+    pub fn port(&self, end: Endpoint) -> &ResolvedPort {
+        &self.instances[end.instance as usize].ports[end.port as usize]
+    }
+
+    /// The program of an instance.
+    pub fn program(&self, instance: u32) -> Option<&Program> {
+        self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
+    }
+
+    /// An end in words, such as `micro[2].in` or `macro.out[3]`.
+    pub fn end_name(&self, end: Endpoint) -> String {
+        let instance = &self.instances[end.instance as usize];
+        let name = format!("{}.{}", instance.name, self.port(end).name);
+        match end.slot {
+            NO_SLOT => name,
+            slot => format!("{name}[{slot}]"),
+        }
+    }
+}
+
+impl Configuration {
+    /// Expands the only root model. See `expand_with`.
+    pub fn expand(&self) -> Result<Resolved, Problems> {
+        self.expand_with(&ExpandOptions::default())
+    }
+
+    /// Checks the structure, flattens the model, and makes the instances and channels of a run. Imports
+    /// must have been resolved. Components without a program are kept, so that code can be given for them.
+    pub fn expand_with(&self, options: &ExpandOptions) -> Result<Resolved, Problems> {
+        let mut problems = check_structure(self);
+        if let Some(import) = self.imports.first() {
+            problems.push(Problem::error(
+                "unresolved-import",
+                &import.at,
+                format!("\"{}\" has not been imported", import.name),
+                "resolve the imports before the model is expanded",
+            ));
+        }
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let flat = self.flatten(options.model.as_ref()).map_err(|p| Problems(vec![p]))?;
+        Expander::new(self, &flat).expand()
+    }
+}
+
+/// How the shapes of the two ends of a conduit compare.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Same,
+    SenderHasMore,
+    ReceiverHasMore,
+}
+
+/// What is known so far of a port while conduits are gone through.
+struct PortPlan {
+    port: ResolvedPort,
+    /// Slots given explicitly; the length is one more than the highest.
+    explicit: bool,
+    /// The conduit that decided this port's form, and its peer's multiplicity.
+    decided_by: Option<(usize, Vec<usize>)>,
+}
+
+struct Expander<'a> {
+    config: &'a Configuration,
+    flat: &'a FlatModel,
+    problems: Vec<Problem>,
+    ports: Vec<Vec<PortPlan>>,
+    names: Vec<HashMap<Identifier, u32>>,
+}
+
+impl<'a> Expander<'a> {
+    fn new(config: &'a Configuration, flat: &'a FlatModel) -> Expander<'a> {
+        let ports: Vec<Vec<PortPlan>> = flat
+            .components
+            .iter()
+            .map(|c| c.ports.values().map(|p| PortPlan::new(&p.name, p.operator, p.inferred)).collect())
+            .collect();
+        let names = flat
+            .components
+            .iter()
+            .map(|c| c.ports.keys().enumerate().map(|(i, n)| (n.clone(), i as u32)).collect())
+            .collect();
+        Expander { config, flat, problems: Vec::new(), ports, names }
+    }
+
+    fn expand(mut self) -> Result<Resolved, Problems> {
+        let counts = self.instance_counts()?;
+        let ends: Vec<Option<(u32, u32, Shape)>> =
+            self.flat.conduits.iter().enumerate().map(|(i, c)| self.plan(i, c)).collect();
+        self.check_slots();
+        if !self.problems.is_empty() {
+            return Err(Problems(self.problems));
+        }
+        let mut first = Vec::with_capacity(counts.len());
+        let mut total = 0u32;
+        for count in &counts {
+            first.push(total);
+            total += *count as u32;
+        }
+        let channels = self.channels(&ends, &counts, &first)?;
+        let (config, flat) = (self.config, self.flat);
+        let (programs, instances) = self.instances(total as usize);
+        Ok(Resolved {
+            name: flat.name.to_string(),
+            components: flat.components.clone(),
+            programs,
+            instances,
+            channels,
+            settings: config.settings.clone(),
+            ligament: config.ligament.clone(),
+        })
+    }
+
+    fn instance_counts(&self) -> Result<Vec<usize>, Problems> {
+        let mut total = 0usize;
+        let mut counts = Vec::with_capacity(self.flat.components.len());
+        for component in &self.flat.components {
+            let count = component.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m));
+            match count.and_then(|c| c.checked_add(total)) {
+                Some(sum) if sum <= MAX_INSTANCES => {
+                    counts.push(sum - total);
+                    total = sum;
+                }
+                _ => return Err(Problems(vec![too_large(&component.at, MAX_INSTANCES, "instances")])),
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The position of a port, which is added if it is the settings port.
+    fn port_index(&mut self, component: usize, port: &Identifier) -> Option<u32> {
+        if let Some(index) = self.names[component].get(port) {
+            return Some(*index);
+        }
+        if !is_implicit_port(port) {
+            return None;
+        }
+        let index = self.ports[component].len() as u32;
+        self.ports[component].push(PortPlan::new(port, Operator::FInit, false));
+        self.names[component].insert(port.clone(), index);
+        Some(index)
+    }
+
+    /// Works out what a conduit makes of the two ports that it joins.
+    fn plan(&mut self, index: usize, conduit: &FlatConduit) -> Option<(u32, u32, Shape)> {
+        let flat = self.flat;
+        let sender = &flat.components[conduit.from.component];
+        let receiver = &flat.components[conduit.to.component];
+        let from = self.port_index(conduit.from.component, &conduit.from.port)?;
+        let to = self.port_index(conduit.to.component, &conduit.to.port)?;
+        let (more, less) = (&sender.multiplicity, &receiver.multiplicity);
+        let shape = match more.len() as isize - less.len() as isize {
+            0 => Shape::Same,
+            1 => Shape::SenderHasMore,
+            -1 => Shape::ReceiverHasMore,
+            _ => {
+                self.problem("multiplicity-mismatch", &conduit.at, conduit,
+                    "a conduit can join sets of instances that differ by one dimension at most; put a component \
+                     between them, or change the multiplicities");
+                return None;
+            }
+        };
+        if more.iter().zip(less).any(|(a, b)| a != b) {
+            self.problem(
+                "multiplicity-mismatch",
+                &conduit.at,
+                conduit,
+                "the dimensions that both have must be equal; correct the multiplicities",
+            );
+            return None;
+        }
+        if (conduit.from.slot.is_some() || conduit.to.slot.is_some()) && shape != Shape::Same {
+            self.problem(
+                "slot-and-multiplicity",
+                &conduit.at,
+                conduit,
+                "where multiplicities differ, the slots follow from them; remove the slot",
+            );
+            return None;
+        }
+        let last = |m: &[usize]| m.last().copied().unwrap_or(1);
+        let (from_length, to_length) = match shape {
+            Shape::Same => (None, None),
+            Shape::SenderHasMore => (None, Some(last(more))),
+            Shape::ReceiverHasMore => (Some(last(less)), None),
+        };
+        self.decide(conduit.from.component, from, index, less, from_length, conduit.from.slot);
+        self.decide(conduit.to.component, to, index, more, to_length, conduit.to.slot);
+        Some((from, to, shape))
+    }
+
+    /// Settles the form of a port by one conduit, and checks it against the conduits before.
+    fn decide(
+        &mut self,
+        component: usize,
+        port: u32,
+        conduit: usize,
+        peer: &[usize],
+        length: Option<usize>,
+        slot: Option<usize>,
+    ) {
+        let plan = &mut self.ports[component][port as usize];
+        plan.port.connected = true;
+        let explicit = slot.is_some();
+        let clash = match &plan.decided_by {
+            None => None,
+            Some((first, earlier)) if plan.explicit != explicit || earlier != peer => Some(*first),
+            Some(_) => None,
+        };
+        if let Some(first) = clash {
+            let flat = self.flat;
+            let end = flat.components[component].name.child(&self.ports[component][port as usize].port.name);
+            let other = flat.conduits[first].at.line;
+            let message = if self.ports[component][port as usize].explicit != explicit {
+                format!("\"{end}\" has a slot in one conduit and none in another (line {other})")
+            } else {
+                format!("\"{end}\" is joined to components of different multiplicities (the other one in line {other})")
+            };
+            self.problems.push(Problem::error(
+                "multiplicity-mismatch",
+                &flat.conduits[conduit].at,
+                message,
+                "join the port to components of the same multiplicity, or use a port for each",
+            ));
+            return;
+        }
+        plan.decided_by.get_or_insert_with(|| (conduit, peer.to_vec()));
+        plan.explicit = explicit;
+        if let Some(slot) = slot {
+            plan.port.vector = true;
+            plan.port.length = Some(plan.port.length.unwrap_or(0).max(slot.saturating_add(1)));
+        } else if length.is_some() {
+            plan.port.vector = true;
+            plan.port.length = length;
+        }
+    }
+
+    fn problem(&mut self, code: &'static str, at: &At, conduit: &FlatConduit, advice: &str) {
+        let name = |c: usize| {
+            let component = &self.flat.components[c];
+            let shape: Vec<String> = component.multiplicity.iter().map(|n| n.to_string()).collect();
+            match shape.is_empty() {
+                true => format!("\"{}\" (a single instance)", component.name),
+                false => format!("\"{}\" (instances: {})", component.name, shape.join(" × ")),
+            }
+        };
+        let message = format!(
+            "the conduit from {} to {} does not fit",
+            name(conduit.from.component),
+            name(conduit.to.component)
+        );
+        self.problems.push(Problem::error(code, at, message, advice));
+    }
+
+    /// Slots that are given must be dense enough to be meant: a huge one is a mistake, not a port's length.
+    fn check_slots(&mut self) {
+        for (component, ports) in self.flat.components.iter().zip(&self.ports) {
+            for plan in ports.iter().filter(|p| p.explicit) {
+                if plan.port.length.is_some_and(|n| n > MAX_INSTANCES) {
+                    self.problems.push(Problem::error(
+                        "slot-too-large",
+                        &component.at,
+                        format!(
+                            "\"{}.{}\" is given a slot beyond {MAX_INSTANCES}",
+                            component.name, plan.port.name
+                        ),
+                        "number the slots from 0",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn channels(
+        &mut self,
+        ends: &[Option<(u32, u32, Shape)>],
+        counts: &[usize],
+        first: &[u32],
+    ) -> Result<Vec<Channel>, Problems> {
+        let mut budgets = Budgets::new(&self.config.ligament);
+        let none: Arc<[ConduitFilter]> = Arc::from([]);
+        let mut channels = Vec::with_capacity(ends.len());
+        for (conduit, end) in self.flat.conduits.iter().zip(ends) {
+            let Some((from, to, shape)) = *end else { continue };
+            let (sender, receiver) = (conduit.from.component, conduit.to.component);
+            let many = counts[sender].max(counts[receiver]);
+            if channels.len() + many > MAX_CHANNELS {
+                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels")]));
+            }
+            let filters = match conduit.filters.as_slice() {
+                [] => Arc::clone(&none),
+                some => Arc::from(some),
+            };
+            let budget = budgets.of(self.flat, conduit);
+            let slot_of = |slot: Option<usize>| slot.map_or(NO_SLOT, |s| s as u32);
+            let fewer = counts[sender].min(counts[receiver]).max(1);
+            let inner = (many / fewer) as u32;
+            for i in 0..many as u32 {
+                let (s, s_slot, r, r_slot) = match shape {
+                    Shape::Same => (i, slot_of(conduit.from.slot), i, slot_of(conduit.to.slot)),
+                    Shape::ReceiverHasMore => (i / inner, i % inner, i, NO_SLOT),
+                    Shape::SenderHasMore => (i, NO_SLOT, i / inner, i % inner),
+                };
+                channels.push(Channel {
+                    id: channels.len() as u32,
+                    from: Endpoint { instance: first[sender] + s, port: from, slot: s_slot },
+                    to: Endpoint { instance: first[receiver] + r, port: to, slot: r_slot },
+                    budget,
+                    filters: Arc::clone(&filters),
+                });
+            }
+        }
+        let unused = budgets.unused();
+        match unused.is_empty() {
+            true => Ok(channels),
+            false => Err(Problems(unused)),
+        }
+    }
+
+    fn instances(self, total: usize) -> (Vec<Program>, Vec<ResolvedInstance>) {
+        let mut programs: Vec<Program> = Vec::new();
+        let mut known: HashMap<&Reference, u32> = HashMap::new();
+        let mut instances = Vec::with_capacity(total);
+        for (c, (component, plans)) in self.flat.components.iter().zip(self.ports).enumerate() {
+            let ports: Arc<[ResolvedPort]> = plans.into_iter().map(|p| p.port).collect();
+            let program = component.implementation.as_ref().and_then(|name| {
+                let program = self.config.programs.get(name)?;
+                Some(*known.entry(name).or_insert_with(|| {
+                    programs.push(program.clone());
+                    programs.len() as u32 - 1
+                }))
+            });
+            let (resources, _) = self.config.resources_of(&self.flat.name, &component.name);
+            let mut index = vec![0; component.multiplicity.len()];
+            loop {
+                instances.push(ResolvedInstance {
+                    name: component.name.indexed(&index),
+                    component: c as u32,
+                    index: index.clone(),
+                    program,
+                    resources,
+                    ports: Arc::clone(&ports),
+                });
+                if !advance(&mut index, &component.multiplicity) {
+                    break;
+                }
+            }
+        }
+        (programs, instances)
+    }
+}
+
+impl PortPlan {
+    fn new(name: &Identifier, operator: Operator, inferred: bool) -> PortPlan {
+        PortPlan {
+            port: ResolvedPort {
+                name: name.clone(),
+                operator: if inferred { Operator::None } else { operator },
+                sends: operator.sends(),
+                vector: false,
+                length: None,
+                connected: false,
+            },
+            explicit: false,
+            decided_by: None,
+        }
+    }
+}
+
+/// Counts an index up, the last place fastest; false after the last one.
+fn advance(index: &mut [usize], shape: &[usize]) -> bool {
+    for place in (0..index.len()).rev() {
+        index[place] += 1;
+        if index[place] < shape[place] {
+            return true;
+        }
+        index[place] = 0;
+    }
+    false
+}
+
+/// Budgets by what they are given for, and which of them were found.
+struct Budgets<'a> {
+    options: &'a LigamentOptions,
+    used: Vec<bool>,
+    by_port: HashMap<(&'a Reference, Option<&'a Reference>), usize>,
+}
+
+impl<'a> Budgets<'a> {
+    fn new(options: &'a LigamentOptions) -> Budgets<'a> {
+        let by_port =
+            options.budgets.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
+        Budgets { options, used: vec![false; options.budgets.len()], by_port }
+    }
+
+    /// The budget of a conduit: its own, its receiver's, its sender's, or the default.
+    fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<u64> {
+        if self.by_port.is_empty() {
+            return self.options.budget;
+        }
+        let from = flat.components[conduit.from.component].name.child(&conduit.from.port);
+        let to = flat.components[conduit.to.component].name.child(&conduit.to.port);
+        let mut found = None;
+        for key in [(&from, Some(&to)), (&to, None), (&from, None)] {
+            if let Some(index) = self.by_port.get(&key) {
+                self.used[*index] = true;
+                found = found.or(Some(self.options.budgets[*index].bytes));
+            }
+        }
+        found.or(self.options.budget)
+    }
+
+    fn unused(&self) -> Vec<Problem> {
+        let unused = self.options.budgets.iter().zip(&self.used).filter(|(_, used)| !**used);
+        unused
+            .map(|((name, budget), _)| {
+                Problem::error(
+                    "unknown-conduit",
+                    &budget.at,
+                    format!("a budget is given for \"{name}\", but no conduit of the model has this name"),
+                    "write a port as component.port, or a conduit as \"sender.port -> receiver.port\"",
+                )
+            })
+            .collect()
+    }
+}

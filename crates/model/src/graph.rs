@@ -1,0 +1,327 @@
+//! The graph: components with ports, conduits between them, and the models that hold both.
+
+use crate::identity::{Identifier, Part, Reference};
+use crate::problem::At;
+use crate::settings::SupportedSetting;
+use indexmap::IndexMap;
+use std::fmt;
+
+/// The port on which every component can receive settings, declared or not.
+pub const SETTINGS_PORT: &str = "muscle_settings_in";
+
+/// When in a component's execution loop a port is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+pub enum Operator {
+    /// Not known.
+    #[serde(rename = "NONE")]
+    None,
+    /// Receives at the start.
+    #[serde(rename = "F_INIT")]
+    FInit,
+    /// Sends within the loop.
+    #[serde(rename = "O_I")]
+    OI,
+    /// Receives within the loop; xMML's `B` (boundary) is read as this.
+    #[serde(rename = "S")]
+    S,
+    /// Sends at the end.
+    #[serde(rename = "O_F")]
+    OF,
+}
+
+impl Operator {
+    /// Reads `F_INIT`, `O_I`, `S`, `O_F`, `B` or `NONE`, in any case.
+    pub fn from_name(name: &str) -> Option<Operator> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "NONE" => Operator::None,
+            "F_INIT" => Operator::FInit,
+            "O_I" => Operator::OI,
+            "S" | "B" => Operator::S,
+            "O_F" => Operator::OF,
+            _ => return None,
+        })
+    }
+
+    /// The name in capitals, as MUSCLE 3 writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operator::None => "NONE",
+            Operator::FInit => "F_INIT",
+            Operator::OI => "O_I",
+            Operator::S => "S",
+            Operator::OF => "O_F",
+        }
+    }
+
+    /// Whether ports of this operator send.
+    pub fn sends(self) -> bool {
+        matches!(self, Operator::OI | Operator::OF)
+    }
+
+    /// Whether ports of this operator receive.
+    pub fn receives(self) -> bool {
+        matches!(self, Operator::FInit | Operator::S)
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The timeline that a port is on, relative to its component: names with colons between them; empty for the
+/// component's own. Read and kept; not used in a run yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Timeline(Vec<Reference>);
+
+impl Timeline {
+    /// Reads `a:b.c`.
+    pub fn new(text: &str) -> Result<Timeline, crate::InvalidName> {
+        let text = text.trim_matches(':');
+        if text.is_empty() {
+            return Ok(Timeline::default());
+        }
+        Ok(Timeline(text.split(':').map(Reference::new).collect::<Result<_, _>>()?))
+    }
+
+    /// Whether it is the component's own.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its parts, outermost first.
+    pub fn parts(&self) -> &[Reference] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, part) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(":")?;
+            }
+            write!(f, "{part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A port of a component, program or model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name.
+    pub name: Identifier,
+    /// When it is used. For an inferred port, `FInit` if it receives and `OF` if it sends.
+    pub operator: Operator,
+    /// The timeline it is on, relative to its component.
+    pub timeline: Timeline,
+    /// Whether it was found from a conduit in a file that declares no ports (v0.1), so that its operator is
+    /// a guess.
+    pub inferred: bool,
+    /// Where it was declared.
+    pub at: At,
+}
+
+impl Port {
+    /// A declared port on its component's own timeline.
+    pub fn new(name: Identifier, operator: Operator) -> Port {
+        Port { name, operator, timeline: Timeline::default(), inferred: false, at: At::default() }
+    }
+}
+
+/// Ports by name, in the order in which they were declared.
+pub type Ports = IndexMap<Identifier, Port>;
+
+/// An abstract box in a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// Its name within its model.
+    pub name: Reference,
+    /// What it is, in words.
+    pub description: String,
+    /// Its ports; `None` if it declares none, in which case those of its implementation count.
+    pub ports: Option<Ports>,
+    /// The program or model that does its work.
+    pub implementation: Option<Reference>,
+    /// Whether the component is left out, with its conduits, if it has no implementation.
+    pub optional: bool,
+    /// The shape of its set of instances; empty for a single instance.
+    pub multiplicity: Vec<usize>,
+    /// Where it is declared.
+    pub at: At,
+    /// Where its implementation is named.
+    pub implementation_at: At,
+}
+
+impl Component {
+    /// A component with one instance, no ports and no implementation.
+    pub fn new(name: Reference) -> Component {
+        Component {
+            name,
+            description: String::new(),
+            ports: None,
+            implementation: None,
+            optional: false,
+            multiplicity: Vec::new(),
+            at: At::default(),
+            implementation_at: At::default(),
+        }
+    }
+
+    /// How many instances it has, or `None` if that does not fit.
+    pub fn instance_count(&self) -> Option<usize> {
+        self.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m))
+    }
+}
+
+/// What a conduit does to the messages that pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConduitFilter {
+    /// Only the last message passes.
+    Last,
+    /// One message is repeated as often as needed.
+    Repeat,
+    /// One message passes, then empty ones as needed.
+    Pad,
+}
+
+impl ConduitFilter {
+    /// All filters' names.
+    pub const NAMES: [&'static str; 3] = ["last", "repeat", "pad"];
+
+    /// Reads `last`, `repeat` or `pad`.
+    pub fn from_name(name: &str) -> Option<ConduitFilter> {
+        Some(match name {
+            "last" => ConduitFilter::Last,
+            "repeat" => ConduitFilter::Repeat,
+            "pad" => ConduitFilter::Pad,
+            _ => return None,
+        })
+    }
+
+    /// The name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConduitFilter::Last => "last",
+            ConduitFilter::Repeat => "repeat",
+            ConduitFilter::Pad => "pad",
+        }
+    }
+
+    /// Whether this may stand before the other in a conduit: `last`, then `repeat`, then `pad`.
+    pub fn may_precede(self, other: ConduitFilter) -> bool {
+        let rank = |f| match f {
+            ConduitFilter::Last => 0,
+            ConduitFilter::Repeat => 1,
+            ConduitFilter::Pad => 2,
+        };
+        rank(self) <= rank(other)
+    }
+}
+
+/// A one-way connection from a sending port to a receiving port. Several conduits from one sender make a
+/// multicast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conduit {
+    /// `component.port`, or only `port` for a port of the model itself; an index at the end is a slot.
+    pub sender: Reference,
+    /// Like the sender.
+    pub receiver: Reference,
+    /// What happens to messages on the way, in order.
+    pub filters: Vec<ConduitFilter>,
+    /// Where the sender is named.
+    pub at: At,
+    /// Where the receiver is named.
+    pub receiver_at: At,
+}
+
+/// The component's path, the port, and the slot if one is given, of one end of a conduit.
+pub(crate) fn split_end(end: &Reference) -> Option<(&[Part], &Identifier, Option<usize>)> {
+    let (stem, slot) = match end.parts() {
+        [stem @ .., Part::Index(slot)] => (stem, Some(*slot)),
+        stem => (stem, None),
+    };
+    match stem {
+        [component @ .., Part::Name(port)] => Some((component, port, slot)),
+        _ => None,
+    }
+}
+
+impl Conduit {
+    /// A conduit without filters, made in code.
+    pub fn new(sender: Reference, receiver: Reference) -> Conduit {
+        Conduit { sender, receiver, filters: Vec::new(), at: At::default(), receiver_at: At::default() }
+    }
+
+    /// The component's path, the port and the slot of the sending end; `None` if it has several slots.
+    pub fn sending_end(&self) -> Option<(&[Part], &Identifier, Option<usize>)> {
+        split_end(&self.sender)
+    }
+
+    /// The component's path, the port and the slot of the receiving end; `None` if it has several slots.
+    pub fn receiving_end(&self) -> Option<(&[Part], &Identifier, Option<usize>)> {
+        split_end(&self.receiver)
+    }
+}
+
+impl fmt::Display for Conduit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> ", self.sender)?;
+        for filter in &self.filters {
+            write!(f, "{} ", filter.name())?;
+        }
+        write!(f, "{}", self.receiver)
+    }
+}
+
+/// Timelines declared to have the same time points. Read and kept; not used in a run yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchingTimelines {
+    /// The leading one.
+    pub head: Timeline,
+    /// The others.
+    pub matches: Vec<Timeline>,
+}
+
+/// A model: components and conduits, and ports of its own where it is used as an implementation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Its name.
+    pub name: Reference,
+    /// What it is, in words.
+    pub description: String,
+    /// Ports through which it joins the model it is used in.
+    pub ports: Ports,
+    /// The settings it understands, if it says so.
+    pub supported_settings: IndexMap<Identifier, SupportedSetting>,
+    /// Its components by name.
+    pub components: IndexMap<Reference, Component>,
+    /// Its conduits in the order of the file.
+    pub conduits: Vec<Conduit>,
+    /// Declared matches between timelines.
+    pub matching_timelines: Vec<MatchingTimelines>,
+    /// Whether only its name is known so far (v0.1 allows a file that says no more).
+    pub name_only: bool,
+    /// Where it is declared.
+    pub at: At,
+}
+
+impl Model {
+    /// A model without components.
+    pub fn new(name: Reference) -> Model {
+        Model {
+            name,
+            description: String::new(),
+            ports: Ports::new(),
+            supported_settings: IndexMap::new(),
+            components: IndexMap::new(),
+            conduits: Vec::new(),
+            matching_timelines: Vec::new(),
+            name_only: false,
+            at: At::default(),
+        }
+    }
+}

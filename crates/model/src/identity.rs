@@ -1,0 +1,316 @@
+//! Names in a model: identifiers (`macro`) and references (`city.macro[3].port`).
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A name made of ASCII letters, digits and underscores that does not begin with a digit. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identifier(Arc<str>);
+
+/// Why a text is not a name, in words for the person who wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidName {
+    /// The offending text.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" is not a valid name: {}", self.text, self.reason)
+    }
+}
+
+impl std::error::Error for InvalidName {}
+
+impl Identifier {
+    /// Checks the text and makes an identifier of it.
+    pub fn new(text: &str) -> Result<Identifier, InvalidName> {
+        let fail = |reason: String| Err(InvalidName { text: text.to_owned(), reason });
+        let Some(first) = text.chars().next() else {
+            return fail("it is empty".into());
+        };
+        if let Some(bad) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || *c == '_')) {
+            return fail(format!(
+                "it contains {bad:?}, and only the letters a-z and A-Z, digits and underscores are allowed"
+            ));
+        }
+        if first.is_ascii_digit() {
+            return fail("it begins with a digit".into());
+        }
+        Ok(Identifier(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Identifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for Identifier {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Identifier {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Identifier {
+    fn eq(&self, other: &str) -> bool {
+        &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Identifier {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
+    }
+}
+
+impl FromStr for Identifier {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        Identifier::new(text)
+    }
+}
+
+/// One part of a reference: a name, or a number in square brackets.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// `[3]`
+    Index(usize),
+    /// `name`
+    Name(Identifier),
+}
+
+/// A path of names and indices, such as `a.b[3].c`; empty for the model itself. The first part of a
+/// reference that has any is always a name.
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reference(Vec<Part>);
+
+impl Reference {
+    /// The reference with no parts.
+    pub fn empty() -> Reference {
+        Reference::default()
+    }
+
+    /// Reads `a.b[3].c`.
+    pub fn new(text: &str) -> Result<Reference, InvalidName> {
+        let fail = |reason: String| InvalidName { text: text.to_owned(), reason };
+        let within = |e: InvalidName| {
+            if e.text == text {
+                e
+            } else if e.text.is_empty() {
+                fail("there is no name before or after one of its periods".into())
+            } else {
+                fail(format!("in the part \"{}\", {}", e.text, e.reason))
+            }
+        };
+        let next = |from: usize| text[from..].find(['.', '[']).map_or(text.len(), |i| from + i);
+        let mut parts = Vec::with_capacity(2);
+        let mut at = next(0);
+        parts.push(Part::Name(Identifier::new(&text[..at]).map_err(within)?));
+        while at < text.len() {
+            match text.as_bytes()[at] {
+                b'.' => {
+                    let end = next(at + 1);
+                    parts.push(Part::Name(Identifier::new(&text[at + 1..end]).map_err(within)?));
+                    at = end;
+                }
+                b'[' => {
+                    let end = text[at..]
+                        .find(']')
+                        .map(|i| at + i)
+                        .ok_or_else(|| fail("it has a \"[\" without a \"]\"".into()))?;
+                    let index = text[at + 1..end].trim().parse().map_err(|_| {
+                        fail(format!(
+                            "between its brackets stands \"{}\", where a whole number from 0 is needed",
+                            &text[at + 1..end]
+                        ))
+                    })?;
+                    parts.push(Part::Index(index));
+                    at = end + 1;
+                }
+                _ => return Err(fail("after \"]\" only \".\" or \"[\" may follow".into())),
+            }
+        }
+        Ok(Reference(parts))
+    }
+
+    /// Makes a reference of parts; `None` if the first is an index.
+    pub fn from_parts(parts: Vec<Part>) -> Option<Reference> {
+        match parts.first() {
+            Some(Part::Index(_)) => None,
+            _ => Some(Reference(parts)),
+        }
+    }
+
+    /// The parts in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.0
+    }
+
+    /// How many parts it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it is the model itself.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// This reference with `.name` after it.
+    pub fn child(&self, name: &Identifier) -> Reference {
+        let mut parts = Vec::with_capacity(self.0.len() + 1);
+        parts.extend_from_slice(&self.0);
+        parts.push(Part::Name(name.clone()));
+        Reference(parts)
+    }
+
+    /// This reference with all parts of the other after it.
+    pub fn join(&self, other: &Reference) -> Reference {
+        self.join_parts(other.parts())
+    }
+
+    /// This reference with these parts after it.
+    pub(crate) fn join_parts(&self, other: &[Part]) -> Reference {
+        let mut parts = Vec::with_capacity(self.0.len() + other.len());
+        parts.extend_from_slice(&self.0);
+        parts.extend_from_slice(other);
+        Reference(parts)
+    }
+
+    /// This reference with `[i][j]…` after it.
+    pub fn indexed(&self, indices: &[usize]) -> Reference {
+        let mut parts = Vec::with_capacity(self.0.len() + indices.len());
+        parts.extend_from_slice(&self.0);
+        parts.extend(indices.iter().map(|i| Part::Index(*i)));
+        Reference(parts)
+    }
+
+    /// The part before the trailing indices, and those indices: `a.b[1][2]` gives `a.b` and `[1, 2]`.
+    pub fn split_indices(&self) -> (&[Part], Vec<usize>) {
+        let stem = self.0.iter().rposition(|p| matches!(p, Part::Name(_))).map_or(0, |i| i + 1);
+        let indices = self.0[stem..]
+            .iter()
+            .map(|p| match p {
+                Part::Index(i) => *i,
+                Part::Name(_) => unreachable!("the stem ends at the last name"),
+            })
+            .collect();
+        (&self.0[..stem], indices)
+    }
+
+    /// The only part, if it is a single name.
+    pub fn as_identifier(&self) -> Option<&Identifier> {
+        match self.0.as_slice() {
+            [Part::Name(name)] => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl From<Identifier> for Reference {
+    fn from(name: Identifier) -> Reference {
+        Reference(vec![Part::Name(name)])
+    }
+}
+
+impl Borrow<[Part]> for Reference {
+    fn borrow(&self) -> &[Part] {
+        &self.0
+    }
+}
+
+impl FromStr for Reference {
+    type Err = InvalidName;
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        Reference::new(text)
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&parts_to_string(&self.0))
+    }
+}
+
+impl fmt::Debug for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Writes parts as text, `a.b[3]`.
+pub(crate) fn parts_to_string(parts: &[Part]) -> String {
+    let mut text = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        match part {
+            Part::Index(index) => text.push_str(&format!("[{index}]")),
+            Part::Name(name) => {
+                if i > 0 {
+                    text.push('.');
+                }
+                text.push_str(name.as_str());
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_read_and_written_the_same() {
+        for text in ["a", "a.b", "a[3].b", "_a1.b[0][12].c_d"] {
+            assert_eq!(Reference::new(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_reference_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("", "empty"),
+            ("a..b", "period"),
+            ("a.1b", "digit"),
+            ("a-b", "'-'"),
+            ("a[1", "without"),
+            ("a[x]", "whole number"),
+            ("a[1]b", "after"),
+            ("é", "letters"),
+        ] {
+            let error = Reference::new(text).unwrap_err();
+            assert!(error.reason.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn trailing_indices_are_split_off() {
+        let reference = Reference::new("a[1].b[2][3]").unwrap();
+        let (stem, indices) = reference.split_indices();
+        assert_eq!(parts_to_string(stem), "a[1].b");
+        assert_eq!(indices, [2, 3]);
+    }
+}

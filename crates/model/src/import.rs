@@ -1,0 +1,234 @@
+//! Following imports: finding the files, reading them, and giving everything its full name.
+
+use crate::configuration::{Configuration, Version};
+use crate::identity::{Part, Reference};
+use crate::problem::{nearest, At, Problem};
+use crate::read::{read, ReadResult};
+use indexmap::IndexMap;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The text of a module, and the name to show with its problems.
+#[derive(Clone, Debug)]
+pub struct ModuleText {
+    /// The text.
+    pub text: String,
+    /// The file's name.
+    pub file: String,
+}
+
+/// Where modules come from.
+pub trait Modules {
+    /// Finds a module. `importing` is the file whose import asks for it, if it is a file. The error is a
+    /// list of the places that were looked at.
+    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, Vec<String>>;
+}
+
+/// No modules at all.
+pub struct NoModules;
+
+impl Modules for NoModules {
+    fn find(&self, _: &Reference, _: Option<&Path>) -> Result<ModuleText, Vec<String>> {
+        Err(Vec::new())
+    }
+}
+
+/// Modules in files: `a.b` is `a/b.ymmsl` in one of the directories of a search path, or else beside the
+/// file that imports it.
+#[derive(Clone, Debug, Default)]
+pub struct FileModules {
+    /// The directories, in order.
+    pub path: Vec<PathBuf>,
+}
+
+impl FileModules {
+    /// The search path in the environment variable `YMMSL_PATH`, with colons between directories.
+    pub fn from_env() -> FileModules {
+        let path = std::env::var_os("YMMSL_PATH");
+        FileModules { path: path.map(|p| std::env::split_paths(&p).collect()).unwrap_or_default() }
+    }
+}
+
+impl Modules for FileModules {
+    fn find(&self, module: &Reference, importing: Option<&Path>) -> Result<ModuleText, Vec<String>> {
+        let mut relative = PathBuf::new();
+        for part in module.parts() {
+            match part {
+                Part::Name(name) => relative.push(name.as_str()),
+                Part::Index(_) => return Err(Vec::new()),
+            }
+        }
+        relative.set_extension("ymmsl");
+        let beside = importing.map(|file| file.parent().unwrap_or(Path::new("")).to_path_buf());
+        let mut looked = Vec::new();
+        for directory in self.path.iter().cloned().chain(beside) {
+            let file = directory.join(&relative);
+            match std::fs::read_to_string(&file) {
+                Ok(text) => return Ok(ModuleText { text, file: file.display().to_string() }),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    looked.push(file.display().to_string());
+                }
+                Err(error) => looked.push(format!("{} ({error})", file.display())),
+            }
+        }
+        Err(looked)
+    }
+}
+
+impl Configuration {
+    /// Follows all imports and applies custom implementations, so that the configuration stands for itself.
+    /// What comes from a module `a.b` is then called `a.b.name`. Problems of the modules are among those
+    /// returned; what could be resolved is in place even then.
+    pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
+        let mut resolver =
+            Resolver { modules, done: HashMap::new(), under_way: Vec::new(), problems: Vec::new() };
+        let overwritten = resolver.resolve(self, &Reference::empty());
+        crate::customise::remove_overwritten(self, &overwritten);
+        resolver.problems
+    }
+}
+
+struct Resolver<'a> {
+    modules: &'a dyn Modules,
+    done: HashMap<Reference, Configuration>,
+    under_way: Vec<Reference>,
+    problems: Vec<Problem>,
+}
+
+impl Resolver<'_> {
+    /// Resolves one module in place; returns the models whose uses were replaced.
+    fn resolve(&mut self, config: &mut Configuration, module: &Reference) -> HashSet<Reference> {
+        let mut local: IndexMap<Reference, Reference> = IndexMap::new();
+        let mut models = IndexMap::new();
+        for (name, mut model) in std::mem::take(&mut config.models) {
+            model.name = module.join(&name);
+            local.insert(name, model.name.clone());
+            models.insert(model.name.clone(), model);
+        }
+        config.models = models;
+        let mut programs = IndexMap::new();
+        for (name, mut program) in std::mem::take(&mut config.programs) {
+            program.name = module.join(&name);
+            local.insert(name, program.name.clone());
+            programs.insert(program.name.clone(), program);
+        }
+        config.programs = programs;
+        let own: Vec<Reference> = config.models.keys().cloned().collect();
+        for import in std::mem::take(&mut config.imports) {
+            let name = Reference::from(import.name.clone());
+            if local.contains_key(&name) {
+                self.problems.push(Problem::error(
+                    "import-clash",
+                    &import.at,
+                    format!("\"{name}\" is imported, but this file has something of that name already"),
+                    "remove or rename one of the two",
+                ));
+                continue;
+            }
+            if self.load(&import.module, &import.at) && self.take(config, &import.module, &name, &import.at) {
+                local.insert(name.clone(), import.module.join(&name));
+            }
+        }
+        for name in own {
+            let Some(model) = config.models.get_mut(&name) else { continue };
+            for component in model.components.values_mut() {
+                if let Some(full) = component.implementation.as_ref().and_then(|i| local.get(i)) {
+                    component.implementation = Some(full.clone());
+                }
+            }
+        }
+        crate::customise::apply(config, module, &mut local, &mut self.problems)
+    }
+
+    /// Reads and resolves a module unless that has been done; says whether it is there.
+    fn load(&mut self, module: &Reference, at: &At) -> bool {
+        if self.done.contains_key(module) {
+            return true;
+        }
+        if self.under_way.contains(module) {
+            let circle: Vec<String> = self.under_way.iter().chain([module]).map(Reference::to_string).collect();
+            self.problems.push(Problem::error(
+                "import-cycle",
+                at,
+                format!("modules import each other in a circle: {}", circle.join(" -> ")),
+                "move what both need into a module of its own",
+            ));
+            return false;
+        }
+        let importing = at.file.as_deref().map(Path::new);
+        let found = match self.modules.find(module, importing) {
+            Ok(found) => found,
+            Err(looked) => {
+                let places = match looked.as_slice() {
+                    [] => "set YMMSL_PATH to the directory that contains it".to_owned(),
+                    some => format!(
+                        "put it in one of these places, or set YMMSL_PATH to its directory: {}",
+                        some.join(", ")
+                    ),
+                };
+                self.problems.push(Problem::error(
+                    "import-not-found",
+                    at,
+                    format!("there is no file for the module \"{module}\""),
+                    places,
+                ));
+                return false;
+            }
+        };
+        let ReadResult { mut configuration, version, problems } = read(&found.text, &found.file);
+        let failed = problems.iter().any(Problem::is_error);
+        self.problems.extend(problems);
+        if version == Version::V01 {
+            // Resources of v0.1 belong to its only model and are of no use to who imports it.
+            configuration.resources.clear();
+        }
+        if failed {
+            return false;
+        }
+        self.under_way.push(module.clone());
+        self.resolve(&mut configuration, module);
+        self.under_way.pop();
+        self.done.insert(module.clone(), configuration);
+        true
+    }
+
+    /// Copies an implementation of a module and all that it needs; says whether it is there.
+    fn take(&mut self, config: &mut Configuration, module: &Reference, name: &Reference, at: &At) -> bool {
+        let Some(from) = self.done.get(module) else { return false };
+        let full = module.join(name);
+        if !from.models.contains_key(&full) && !from.programs.contains_key(&full) {
+            let names: Vec<String> = from
+                .models
+                .keys()
+                .chain(from.programs.keys())
+                .filter_map(|n| n.parts().strip_prefix(module.parts()))
+                .map(crate::identity::parts_to_string)
+                .collect();
+            let advice = match nearest(&name.to_string(), names.iter().map(String::as_str)) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None if names.is_empty() => "it has no models and no programs".to_owned(),
+                None => format!("it has: {}", crate::structure::listed(&names)),
+            };
+            self.problems.push(Problem::error(
+                "import-not-found",
+                at,
+                format!("the module \"{module}\" has no program or model \"{name}\""),
+                advice,
+            ));
+            return false;
+        }
+        let mut wanted = vec![full];
+        while let Some(next) = wanted.pop() {
+            if let Some(model) = from.models.get(&next) {
+                if config.models.contains_key(&next) {
+                    continue;
+                }
+                wanted.extend(model.components.values().filter_map(|c| c.implementation.clone()));
+                config.models.insert(next, model.clone());
+            } else if let Some(program) = from.programs.get(&next) {
+                config.programs.insert(next, program.clone());
+            }
+        }
+        true
+    }
+}

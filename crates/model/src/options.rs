@@ -1,0 +1,138 @@
+//! What a model file says under `ligament:`, beyond yMMSL.
+
+use crate::identity::Reference;
+use crate::problem::At;
+use indexmap::IndexMap;
+
+/// How instances wait for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitMode {
+    /// Spin while there are cores to spare, then park.
+    #[default]
+    Auto,
+    /// Always spin.
+    Spin,
+    /// Always park.
+    Park,
+}
+
+impl WaitMode {
+    /// All names.
+    pub const NAMES: &'static [&'static str] = &["auto", "spin", "park"];
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<WaitMode> {
+        Some(match name {
+            "auto" => WaitMode::Auto,
+            "spin" => WaitMode::Spin,
+            "park" => WaitMode::Park,
+            _ => return None,
+        })
+    }
+
+    /// The name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            WaitMode::Auto => "auto",
+            WaitMode::Spin => "spin",
+            WaitMode::Park => "park",
+        }
+    }
+}
+
+/// A conduit's budget: for the conduits of a port, or for one between two ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The sending or receiving port.
+    pub port: Reference,
+    /// The receiving port, if the first is a sending one and only this conduit is meant.
+    pub receiver: Option<Reference>,
+    /// Bytes that may be on their way.
+    pub bytes: u64,
+    /// Where this is written.
+    pub at: At,
+}
+
+/// What a file says under `ligament:`. Sizes are in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LigamentOptions {
+    /// Memory for all messages of the run on one machine.
+    pub memory: Option<u64>,
+    /// Budget of every conduit that has none of its own.
+    pub budget: Option<u64>,
+    /// Memory that one reader's live views may keep before `receive` copies instead.
+    pub reader_pinned: Option<u64>,
+    /// How instances wait.
+    pub wait: Option<WaitMode>,
+    /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
+    pub budgets: IndexMap<String, Budget>,
+}
+
+impl LigamentOptions {
+    /// The keys that may stand under `ligament:`.
+    pub const KEYS: &'static [&'static str] = &["memory", "budget", "budgets", "reader_pinned", "wait"];
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        *self == LigamentOptions::default()
+    }
+
+    /// Takes over what the other sets.
+    pub fn update(&mut self, overlay: LigamentOptions) {
+        self.memory = overlay.memory.or(self.memory);
+        self.budget = overlay.budget.or(self.budget);
+        self.reader_pinned = overlay.reader_pinned.or(self.reader_pinned);
+        self.wait = overlay.wait.or(self.wait);
+        self.budgets.extend(overlay.budgets);
+    }
+}
+
+/// Reads a size: a whole number of bytes, or a number with `kB`, `MB`, `GB`, `TB` (powers of 1000) or
+/// `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024). `None` if it is none or does not fit into 63 bits.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number = number.replace('_', "");
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        "kib" | "k" => 1 << 10,
+        "mib" | "m" => 1 << 20,
+        "gib" | "g" => 1 << 30,
+        "tib" | "t" => 1 << 40,
+        _ => return None,
+    };
+    let bytes = match number.parse::<u64>() {
+        Ok(whole) => whole.checked_mul(factor)?,
+        Err(_) if factor > 1 => {
+            let bytes = number.parse::<f64>().ok()? * factor as f64;
+            if !(0.0..9e18).contains(&bytes) {
+                return None;
+            }
+            bytes as u64
+        }
+        Err(_) => return None,
+    };
+    (bytes <= i64::MAX as u64).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_bytes;
+
+    #[test]
+    fn sizes_are_read_with_and_without_units() {
+        for (text, bytes) in
+            [("0", 0), ("64", 64), ("4 GiB", 4 << 30), ("1.5 MiB", 3 << 19), ("2kB", 2000), ("1_000 b", 1000)]
+        {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
+        }
+        for text in ["", "GiB", "4 XB", "-1", "1.5", "99999999999 TiB", "1.2.3 GiB"] {
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What is wrong with a model, where, and what to do about it.
+
+use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a file. It never takes part in comparisons: two models that say the same are equal wherever
+/// they were written.
+#[derive(Clone, Debug, Default)]
+pub struct At {
+    /// The file's name as the user gave it; `None` for what was made in code.
+    pub file: Option<Arc<str>>,
+    /// Line, from 1; 0 if not known.
+    pub line: u32,
+    /// Column in characters, from 1; 0 if not known.
+    pub column: u32,
+}
+
+impl PartialEq for At {
+    fn eq(&self, _: &At) -> bool {
+        true
+    }
+}
+
+impl Eq for At {}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.file.as_deref().unwrap_or("<model>"))?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a model can be run with this problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The model cannot be run.
+    Error,
+    /// The model can be run, but probably does not mean what was meant.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+/// One thing that is wrong. Shown as `file:line:column: error: what is wrong; what to do`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable name for programs, such as `unknown-port`.
+    pub code: &'static str,
+    /// The file's name as the user gave it, or `None` for a model made in code.
+    pub file: Option<String>,
+    /// Line, from 1; 0 if not known.
+    pub line: u32,
+    /// Column in characters, from 1; 0 if not known.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Problem {
+    /// A problem that keeps the model from running.
+    pub fn error(
+        code: &'static str,
+        at: &At,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Problem {
+        Problem {
+            severity: Severity::Error,
+            code,
+            file: at.file.as_deref().map(str::to_owned),
+            line: at.line,
+            column: at.column,
+            message: message.into(),
+            advice: advice.into(),
+        }
+    }
+
+    /// A problem that the model can run with.
+    pub fn warning(
+        code: &'static str,
+        at: &At,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::error(code, at, message, advice) }
+    }
+
+    /// Whether it keeps the model from running.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.file.as_deref().unwrap_or("<model>"))?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        write!(f, ": {}: {}", self.severity, self.message)?;
+        if !self.advice.is_empty() {
+            write!(f, "; {}", self.advice)?;
+        }
+        Ok(())
+    }
+}
+
+/// All problems of a model, shown one a line. Never empty when returned as an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The name among the known ones that a misspelt one probably stands for, if any is close enough: at most
+/// a third of its letters differ (two neighbours swapped count once), or only the case does.
+pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = misspelt.to_lowercase();
+    let allowed = (misspelt.chars().count().max(3) / 3).min(4);
+    known
+        .into_iter()
+        .map(|k| (strsim::osa_distance(&lower, &k.to_lowercase()), k))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, k)| k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_reads_as_place_then_what_then_advice() {
+        let at = At { file: Some("m.ymmsl".into()), line: 3, column: 7 };
+        let problem = Problem::error("x", &at, "port \"a\" is unknown", "write \"b\"");
+        assert_eq!(problem.to_string(), "m.ymmsl:3:7: error: port \"a\" is unknown; write \"b\"");
+    }
+
+    #[test]
+    fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_does_not() {
+        let known = ["components", "conduits", "ports"];
+        assert_eq!(nearest("componnets", known), Some("components"));
+        assert_eq!(nearest("Conduits", known), Some("conduits"));
+        assert_eq!(nearest("elephants", known), None);
+    }
+}

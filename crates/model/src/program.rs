@@ -1,0 +1,199 @@
+//! How a program is started, and what it needs to run.
+
+use crate::graph::Ports;
+use crate::identity::{Identifier, Reference};
+use crate::problem::At;
+use crate::settings::SupportedSetting;
+use indexmap::IndexMap;
+
+/// The environment that a program starts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseEnv {
+    /// What the user has after logging in.
+    Login,
+    /// The manager's, without modules and virtual environment.
+    Clean,
+    /// The manager's.
+    #[default]
+    Manager,
+}
+
+/// How a program is started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutionModel {
+    /// Directly, without MPI.
+    #[default]
+    Direct,
+    /// By Open MPI's `mpirun`.
+    OpenMpi,
+    /// By Intel MPI's `mpirun`.
+    IntelMpi,
+    /// By `srun`.
+    SrunMpi,
+    /// By the user's hand.
+    Manual,
+}
+
+/// Whether a program keeps state between two rounds of its reuse loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepsState {
+    /// It needs the state to go on.
+    #[default]
+    Necessary,
+    /// It has none.
+    No,
+    /// It could make the state again, at a cost.
+    Helpful,
+}
+
+macro_rules! named {
+    ($type:ty { $($variant:ident = $name:literal),+ }) => {
+        impl $type {
+            /// All names, as a file writes them.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Reads a name, in any case.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name.to_lowercase().as_str() {
+                    $($name => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The name as a file writes it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+    };
+}
+
+named!(BaseEnv { Login = "login", Clean = "clean", Manager = "manager" });
+named!(ExecutionModel {
+    Direct = "direct",
+    OpenMpi = "openmpi",
+    IntelMpi = "intelmpi",
+    SrunMpi = "srunmpi",
+    Manual = "manual"
+});
+named!(KeepsState { Necessary = "necessary", No = "no", Helpful = "helpful" });
+
+impl ExecutionModel {
+    /// Whether the program is an MPI program.
+    pub fn is_mpi(self) -> bool {
+        matches!(self, ExecutionModel::OpenMpi | ExecutionModel::IntelMpi | ExecutionModel::SrunMpi)
+    }
+}
+
+/// An installed program (yMMSL v0.1 calls it an implementation).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Its name.
+    pub name: Reference,
+    /// What it is, in words.
+    pub description: String,
+    /// Its ports, if it says which it has; else empty.
+    pub ports: Ports,
+    /// The settings it understands; empty if it does not say.
+    pub supported_settings: IndexMap<Identifier, SupportedSetting>,
+    /// The environment it starts from.
+    pub base_env: BaseEnv,
+    /// Modules to load.
+    pub modules: Option<Vec<String>>,
+    /// A Python virtual environment to activate.
+    pub virtual_env: Option<String>,
+    /// Environment variables to set, in order; a name beginning with `+` is appended to.
+    pub env: IndexMap<String, String>,
+    /// How it is started.
+    pub execution_model: ExecutionModel,
+    /// What is started.
+    pub executable: Option<String>,
+    /// With these arguments.
+    pub args: Option<Vec<String>>,
+    /// A script that starts it, instead of an executable.
+    pub script: Option<String>,
+    /// Whether it computes only while its peers wait.
+    pub can_share_resources: bool,
+    /// Whether it keeps state between rounds.
+    pub keeps_state_for_next_use: KeepsState,
+    /// Where it is declared.
+    pub at: At,
+    /// Where its executable is named.
+    pub executable_at: At,
+}
+
+impl Program {
+    /// A program with everything at its default and nothing to start.
+    pub fn new(name: Reference) -> Program {
+        Program {
+            name,
+            description: String::new(),
+            ports: Ports::new(),
+            supported_settings: IndexMap::new(),
+            base_env: BaseEnv::default(),
+            modules: None,
+            virtual_env: None,
+            env: IndexMap::new(),
+            execution_model: ExecutionModel::default(),
+            executable: None,
+            args: None,
+            script: None,
+            can_share_resources: true,
+            keeps_state_for_next_use: KeepsState::default(),
+            at: At::default(),
+            executable_at: At::default(),
+        }
+    }
+}
+
+/// The cores that each instance of a component needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resources {
+    /// Threads of one process.
+    Threads {
+        /// Cores per instance.
+        threads: usize,
+    },
+    /// MPI processes, wherever there is room.
+    MpiProcesses {
+        /// Processes per instance.
+        mpi_processes: usize,
+        /// Cores per process.
+        threads_per_mpi_process: usize,
+    },
+    /// MPI processes on whole nodes.
+    MpiNodes {
+        /// Nodes per instance.
+        nodes: usize,
+        /// Processes on each node.
+        mpi_processes_per_node: usize,
+        /// Cores per process.
+        threads_per_mpi_process: usize,
+    },
+}
+
+impl Default for Resources {
+    fn default() -> Resources {
+        Resources::Threads { threads: 1 }
+    }
+}
+
+impl Resources {
+    /// Whether they are for an MPI program.
+    pub fn is_mpi(self) -> bool {
+        !matches!(self, Resources::Threads { .. })
+    }
+}
+
+/// The resources of one component, and where the file says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceRequirements {
+    /// The component's path, beginning with the model's name.
+    pub name: Reference,
+    /// What each of its instances needs.
+    pub resources: Resources,
+    /// Where this is written.
+    pub at: At,
+}

@@ -1,0 +1,261 @@
+//! Reading single values and mappings with known keys, and saying what is wrong with them.
+
+use crate::identity::{Identifier, Reference};
+use crate::problem::{nearest, At, Problem};
+use crate::yaml::{key_text, Kind, Node};
+use std::collections::HashMap;
+
+/// Collects problems while a document is read.
+pub(super) struct Reader {
+    pub problems: Vec<Problem>,
+}
+
+/// The values of a mapping by their keys. Keys without a value (`key:`) are as if they were not there.
+pub(super) struct Fields<'a>(HashMap<String, &'a Node>);
+
+impl<'a> Fields<'a> {
+    pub fn get(&self, key: &str) -> Option<&'a Node> {
+        self.0.get(key).copied().filter(|n| n.kind != Kind::Null)
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+}
+
+impl Reader {
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        at: &At,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) {
+        self.problems.push(Problem::error(code, at, message, advice));
+    }
+
+    /// The pairs of a mapping; none if it is something else, which is reported. Null is an empty mapping.
+    pub fn pairs<'a>(&mut self, node: &'a Node, what: &str) -> &'a [(Node, Node)] {
+        match &node.kind {
+            Kind::Map(pairs) => pairs,
+            Kind::Null => &[],
+            _ => {
+                self.error(
+                    "wrong-type",
+                    &node.at,
+                    format!("{what} must be a mapping (\"key: value\" lines), and this is {}", node.describe()),
+                    "write the keys on lines of their own, indented, each with a colon after it",
+                );
+                &[]
+            }
+        }
+    }
+
+    /// A mapping whose keys are all known; others are reported with what they probably stand for.
+    pub fn mapping<'a>(&mut self, node: &'a Node, what: &str, known: &[&str]) -> Fields<'a> {
+        let mut fields = HashMap::new();
+        for (key, value) in self.pairs(node, what) {
+            let Some(name) = self.key(key) else { continue };
+            if known.contains(&name.as_str()) {
+                fields.insert(name, value);
+            } else {
+                self.unknown_key(&key.at, &name, what, known);
+            }
+        }
+        Fields(fields)
+    }
+
+    /// Reports a key that is not known, with what it probably stands for.
+    pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) {
+        let advice = match nearest(name, known.iter().copied()).or_else(|| other_version(name, known)) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None => format!("remove it, or use one of: {}", known.join(", ")),
+        };
+        self.error("unknown-key", at, format!("{what} has no key \"{name}\""), advice);
+    }
+
+    /// The text of a key.
+    pub fn key(&mut self, key: &Node) -> Option<String> {
+        let text = key_text(key);
+        if text.is_none() {
+            self.error(
+                "bad-key",
+                &key.at,
+                format!("a key must be a name, and this is {}", key.describe()),
+                "write a name before the colon",
+            );
+        }
+        text
+    }
+
+    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str, advice: &str) {
+        self.error(
+            "wrong-type",
+            &node.at,
+            format!("{what} must be {wanted}, and this is {}", node.describe()),
+            advice,
+        );
+    }
+
+    /// A text.
+    pub fn text(&mut self, node: &Node, what: &str) -> Option<String> {
+        match &node.kind {
+            Kind::Str(text) => Some(text.clone()),
+            Kind::Int(..) | Kind::Float(..) | Kind::Bool(..) => {
+                self.wrong_type(node, what, "text", "put it in quotes");
+                None
+            }
+            _ => {
+                self.wrong_type(node, what, "text", "write a single text here");
+                None
+            }
+        }
+    }
+
+    /// A list of texts, or a single text as it stands.
+    pub fn texts(&mut self, node: &Node, what: &str) -> Option<TextOrList> {
+        match &node.kind {
+            Kind::Seq(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push((self.text(item, what)?, item.at.clone()));
+                }
+                Some(TextOrList::List(list))
+            }
+            _ => self.text(node, what).map(|t| TextOrList::Text(t, node.at.clone())),
+        }
+    }
+
+    /// True or false.
+    pub fn truth(&mut self, node: &Node, what: &str) -> Option<bool> {
+        match node.kind {
+            Kind::Bool(value, _) => Some(value),
+            _ => {
+                self.wrong_type(node, what, "true or false", "write true or false");
+                None
+            }
+        }
+    }
+
+    /// A whole number of at least `least`.
+    pub fn count(&mut self, node: &Node, what: &str, least: usize) -> Option<usize> {
+        let value = match node.kind {
+            Kind::Int(value, _) => usize::try_from(value).ok().filter(|v| *v >= least),
+            _ => None,
+        };
+        if value.is_none() {
+            self.wrong_type(
+                node,
+                what,
+                &format!("a whole number of at least {least}"),
+                "write such a number, without quotes and without a decimal point",
+            );
+        }
+        value
+    }
+
+    /// A number.
+    pub fn number(&mut self, node: &Node, what: &str) -> Option<f64> {
+        match node.kind {
+            Kind::Int(value, _) => Some(value as f64),
+            Kind::Float(value, _) if !value.is_nan() => Some(value),
+            _ => {
+                self.wrong_type(node, what, "a number", "write a number without quotes");
+                None
+            }
+        }
+    }
+
+    /// One of several words, in any case.
+    pub fn word<T>(
+        &mut self,
+        node: &Node,
+        what: &str,
+        names: &[&str],
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(node, what)?;
+        let value = parse(&text);
+        if value.is_none() {
+            let advice = match nearest(&text, names.iter().copied()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("use one of: {}", names.join(", ")),
+            };
+            self.error("unknown-word", &node.at, format!("{what} cannot be \"{text}\""), advice);
+        }
+        value
+    }
+
+    /// A name such as `a.b[3]`.
+    pub fn reference(&mut self, node: &Node, what: &str) -> Option<Reference> {
+        let text = self.name_text(node, what)?;
+        self.reference_from(&text, &node.at, what)
+    }
+
+    pub fn reference_from(&mut self, text: &str, at: &At, what: &str) -> Option<Reference> {
+        match Reference::new(text) {
+            Ok(reference) => Some(reference),
+            Err(error) => {
+                self.error(
+                    "bad-name",
+                    at,
+                    format!("{what} {error}"),
+                    "write a name such as macro or city.macro",
+                );
+                None
+            }
+        }
+    }
+
+    /// A name without periods.
+    pub fn identifier_from(&mut self, text: &str, at: &At, what: &str) -> Option<Identifier> {
+        match Identifier::new(text) {
+            Ok(name) => Some(name),
+            Err(error) => {
+                let advice = match text.contains(['-', ' ']) {
+                    true => format!("write {}", text.replace(['-', ' '], "_")),
+                    false => "use letters, digits and underscores, beginning with a letter".to_owned(),
+                };
+                self.error("bad-name", at, format!("{what} {error}"), advice);
+                None
+            }
+        }
+    }
+
+    /// The text of a name. A number or truth value is a name that begins wrongly or is a misread word.
+    fn name_text(&mut self, node: &Node, what: &str) -> Option<String> {
+        match key_text(node) {
+            Some(text) => Some(text),
+            None => {
+                self.wrong_type(node, what, "a name", "write a name such as macro");
+                None
+            }
+        }
+    }
+}
+
+/// A text, or a list of them, with where each stands.
+pub(super) enum TextOrList {
+    Text(String, At),
+    List(Vec<(String, At)>),
+}
+
+/// The key of the file's version that stands for one of the other version.
+fn other_version(name: &str, known: &[&str]) -> Option<&'static str> {
+    let meant = match name {
+        "model" => "models",
+        "models" => "model",
+        "implementations" => "programs",
+        "programs" => "implementations",
+        "compute_elements" | "submodels" => "components",
+        "operator" | "operators" => "ports",
+        "command" | "cmd" | "exe" | "binary" | "path" | "program" => "executable",
+        "arguments" => "args",
+        "environment" => "env",
+        "cores" | "ncores" | "cpus" => "threads",
+        "processes" | "ranks" => "mpi_processes",
+        "instances" | "count" => "multiplicity",
+        _ => return None,
+    };
+    known.contains(&meant).then_some(meant)
+}

@@ -1,0 +1,242 @@
+//! From YAML to a configuration. Reading goes on after a problem wherever it can, so that all of them are
+//! found at once; what could not be read is left out of the result.
+
+mod fields;
+mod graph;
+mod program;
+mod sections;
+
+use crate::configuration::{Configuration, Version};
+use crate::identity::Reference;
+use crate::problem::{nearest, At, Problem, Problems};
+use crate::yaml::{self, Kind, Node};
+use fields::Reader;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What was read, complete or not, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct ReadResult {
+    /// What could be read.
+    pub configuration: Configuration,
+    /// The version of the file.
+    pub version: Version,
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl ReadResult {
+    /// The configuration, unless there are errors.
+    pub fn into_result(self) -> Result<Configuration, Problems> {
+        if self.problems.iter().any(Problem::is_error) {
+            Err(Problems(self.problems))
+        } else {
+            Ok(self.configuration)
+        }
+    }
+}
+
+const KEYS_V01: &[&str] = &[
+    "ymmsl_version",
+    "description",
+    "model",
+    "settings",
+    "implementations",
+    "resources",
+    "checkpoints",
+    "resume",
+    "ligament",
+];
+
+const KEYS_V02: &[&str] = &[
+    "ymmsl_version",
+    "description",
+    "imports",
+    "models",
+    "custom_implementations",
+    "settings",
+    "programs",
+    "resources",
+    "checkpoints",
+    "resume",
+    "ligament",
+];
+
+/// Reads a model from text in yMMSL v0.1 or v0.2. `file` is the name shown with problems.
+pub fn read(text: &str, file: &str) -> ReadResult {
+    let file: Arc<str> = file.into();
+    let mut result = ReadResult::default();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(root) = yaml::parse(text, Some(file), &mut result.problems) {
+        let mut reader = Reader { problems: std::mem::take(&mut result.problems) };
+        result.version = reader.document(&root, &mut result.configuration);
+        result.problems = reader.problems;
+    }
+    result.problems.sort_by_key(|p| (p.line, p.column));
+    result
+}
+
+/// Reads a model file. A file that cannot be read is a problem like any other.
+pub fn read_file(path: &Path) -> ReadResult {
+    let name = path.display().to_string();
+    match std::fs::read(path) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => read(&text, &name),
+            Err(error) => {
+                let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+                    .iter()
+                    .filter(|b| **b == b'\n')
+                    .count();
+                let at = At { file: Some(name.into()), line: line as u32 + 1, column: 1 };
+                failed(Problem::error(
+                    "not-utf8",
+                    &at,
+                    "this line is not valid UTF-8 text",
+                    "save the file as UTF-8; make sure that it is a model file",
+                ))
+            }
+        },
+        Err(error) => {
+            let at = At { file: Some(name.into()), line: 0, column: 0 };
+            failed(Problem::error(
+                "cannot-read-file",
+                &at,
+                format!("the file cannot be read: {error}"),
+                "check its name and its permissions",
+            ))
+        }
+    }
+}
+
+fn failed(problem: Problem) -> ReadResult {
+    ReadResult { problems: vec![problem], ..ReadResult::default() }
+}
+
+impl Configuration {
+    /// Reads a model from text in yMMSL v0.1 or v0.2; `file` is the name shown with problems. Imports are
+    /// kept as they are; `resolve_imports` follows them.
+    pub fn from_yaml(text: &str, file: &str) -> Result<Configuration, Problems> {
+        read(text, file).into_result()
+    }
+}
+
+impl Reader {
+    fn document(&mut self, root: &Node, out: &mut Configuration) -> Version {
+        if !matches!(root.kind, Kind::Map(_)) {
+            let message = match &root.kind {
+                Kind::Null => "the file is empty".to_owned(),
+                _ => format!("a model file is a mapping of keys to values, and this is {}", root.describe()),
+            };
+            self.error("not-a-model", &root.at, message, "begin it with \"ymmsl_version: v0.2\"");
+            return Version::default();
+        }
+        let version = self.version(root);
+        let keys = match version {
+            Version::V01 => KEYS_V01,
+            Version::V02 => KEYS_V02,
+        };
+        let map = self.mapping(root, "a model file", keys);
+        if let Some(node) = map.get("description") {
+            out.description = self.text(node, "the description").unwrap_or_default();
+        }
+        match version {
+            Version::V01 => {
+                if let Some(node) = map.get("model") {
+                    self.model_v01(node, out);
+                }
+                if let Some(node) = map.get("implementations") {
+                    self.programs(node, version, out);
+                }
+            }
+            Version::V02 => {
+                if let Some(node) = map.get("imports") {
+                    self.imports(node, out);
+                }
+                if let Some(node) = map.get("models") {
+                    self.models_v02(node, out);
+                }
+                if let Some(node) = map.get("custom_implementations") {
+                    self.custom_implementations(node, out);
+                }
+                if let Some(node) = map.get("programs") {
+                    self.programs(node, version, out);
+                }
+            }
+        }
+        if let Some(node) = map.get("settings") {
+            self.settings(node, out);
+        }
+        if let Some(node) = map.get("resources") {
+            let prefix = match version {
+                Version::V01 => out.models.first().map(|(name, _)| name.clone()),
+                Version::V02 => None,
+            };
+            self.resources(node, &prefix.unwrap_or_default(), out);
+        }
+        if let Some(node) = map.get("checkpoints") {
+            self.checkpoints(node, out);
+        }
+        if let Some(node) = map.get("resume") {
+            self.resume(node, out);
+        }
+        if let Some(node) = map.get("ligament") {
+            self.ligament(node, out);
+        }
+        version
+    }
+
+    fn version(&mut self, root: &Node) -> Version {
+        let Kind::Map(pairs) = &root.kind else { return Version::default() };
+        let key =
+            |name: &str| pairs.iter().find(|(k, _)| yaml::key_text(k).as_deref() == Some(name)).map(|(_, v)| v);
+        // What the file contains tells its version where the key is missing or wrong.
+        let guess = if key("model").is_some() || key("implementations").is_some() {
+            Version::V01
+        } else {
+            Version::V02
+        };
+        let Some(node) = key("ymmsl_version") else {
+            let misspelt = pairs
+                .iter()
+                .filter_map(|(k, _)| yaml::key_text(k))
+                .any(|k| nearest(&k, ["ymmsl_version"]).is_some());
+            if !misspelt {
+                self.error(
+                    "missing-version",
+                    &root.at,
+                    "the file does not say which version of yMMSL it is written in",
+                    format!("add \"ymmsl_version: {}\" as its first line", guess.name()),
+                );
+            }
+            return guess;
+        };
+        match &node.kind {
+            Kind::Str(text) if text == "v0.1" => Version::V01,
+            Kind::Str(text) if text == "v0.2" => Version::V02,
+            _ => {
+                self.error(
+                    "unknown-version",
+                    &node.at,
+                    format!("the version of yMMSL cannot be {}", node.describe()),
+                    "write v0.1 or v0.2",
+                );
+                guess
+            }
+        }
+    }
+
+    /// Reads a reference without indices, such as the name of an implementation.
+    fn plain_reference(&mut self, node: &Node, what: &str) -> Option<Reference> {
+        let reference = self.reference(node, what)?;
+        if reference.parts().iter().any(|p| matches!(p, crate::Part::Index(_))) {
+            self.error(
+                "bad-name",
+                &node.at,
+                format!("{what} \"{reference}\" has an index in square brackets"),
+                "remove the index",
+            );
+            return None;
+        }
+        Some(reference)
+    }
+}

@@ -1,0 +1,236 @@
+//! Reading imports, custom implementations, settings, checkpoints, resume and `ligament:`.
+
+use super::fields::Reader;
+use crate::checkpoints::CheckpointRule;
+use crate::configuration::{Configuration, Import};
+use crate::identity::{Part, Reference};
+use crate::options::{parse_bytes, Budget, LigamentOptions, WaitMode};
+use crate::settings::SettingValue;
+use crate::yaml::{Kind, Node};
+
+impl Reader {
+    pub(super) fn imports(&mut self, node: &Node, out: &mut Configuration) {
+        let Kind::Seq(items) = &node.kind else {
+            self.error(
+                "wrong-type",
+                &node.at,
+                format!("imports must be a list, and this is {}", node.describe()),
+                "write \"- from module import implementation name\", a line for each",
+            );
+            return;
+        };
+        for item in items {
+            if let Some(import) = self.import(item) {
+                out.imports.push(import);
+            }
+        }
+    }
+
+    fn import(&mut self, node: &Node) -> Option<Import> {
+        let text = self.text(node, "an import")?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ["from", module, "import", kind, name] = words.as_slice() else {
+            self.error(
+                "bad-import",
+                &node.at,
+                format!("the import \"{text}\" cannot be understood"),
+                "write it as \"from module import implementation name\"",
+            );
+            return None;
+        };
+        if !kind.eq_ignore_ascii_case("implementation") {
+            self.error(
+                "bad-import",
+                &node.at,
+                format!("a \"{kind}\" cannot be imported"),
+                "programs and models are both imported with the word \"implementation\"",
+            );
+            return None;
+        }
+        let module = self.reference_from(module, &node.at, "the module's name")?;
+        let name = self.identifier_from(name, &node.at, "the name to import")?;
+        if module.parts().iter().any(|p| matches!(p, Part::Index(_))) {
+            self.error("bad-import", &node.at, "a module's name has no index", "remove the brackets");
+            return None;
+        }
+        Some(Import { module, name, at: node.at.clone() })
+    }
+
+    pub(super) fn custom_implementations(&mut self, node: &Node, out: &mut Configuration) {
+        for (key, value) in self.pairs(node, "custom_implementations") {
+            let Some(path) = self.plain_reference(key, "the component's path") else { continue };
+            if path.len() < 2 {
+                self.error(
+                    "bad-custom-implementation",
+                    &key.at,
+                    format!("\"{path}\" names a model, not a component"),
+                    "write model.component, with the model's name first",
+                );
+                continue;
+            }
+            let implementation = match value.kind {
+                Kind::Null => None,
+                _ => match self.plain_reference(value, "the implementation's name") {
+                    Some(name) => Some(name),
+                    None => continue,
+                },
+            };
+            out.custom_implementations.insert(path, (implementation, key.at.clone()));
+        }
+    }
+
+    pub(super) fn settings(&mut self, node: &Node, out: &mut Configuration) {
+        for (key, value) in self.pairs(node, "the settings") {
+            let Some(name) = self.reference(key, "the setting's name") else { continue };
+            match SettingValue::from_node(value) {
+                Ok(value) => out.settings.set_at(name, value, key.at.clone()),
+                Err((message, advice)) => {
+                    let at = if value.at.line > 0 { &value.at } else { &key.at };
+                    self.error("bad-setting", at, format!("the setting \"{name}\": {message}"), advice);
+                }
+            }
+        }
+    }
+
+    pub(super) fn checkpoints(&mut self, node: &Node, out: &mut Configuration) {
+        let map = self.mapping(node, "checkpoints", &["at_end", "wallclock_time", "simulation_time"]);
+        if let Some(node) = map.get("at_end") {
+            out.checkpoints.at_end = self.truth(node, "at_end").unwrap_or(false);
+        }
+        if let Some(node) = map.get("wallclock_time") {
+            out.checkpoints.wallclock_time = self.rules(node);
+        }
+        if let Some(node) = map.get("simulation_time") {
+            out.checkpoints.simulation_time = self.rules(node);
+        }
+    }
+
+    fn rules(&mut self, node: &Node) -> Vec<CheckpointRule> {
+        match &node.kind {
+            Kind::Seq(items) => items.iter().filter_map(|item| self.rule(item)).collect(),
+            _ => {
+                self.error(
+                    "wrong-type",
+                    &node.at,
+                    format!("checkpoint rules must be a list, and this is {}", node.describe()),
+                    "put a \"- \" before each rule",
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    fn rule(&mut self, node: &Node) -> Option<CheckpointRule> {
+        let map = self.mapping(node, "a checkpoint rule", &["every", "start", "stop", "at"]);
+        if let Some(at) = map.get("at") {
+            if map.get("every").is_some() {
+                self.error(
+                    "bad-checkpoint",
+                    &node.at,
+                    "this rule has both \"at\" and \"every\"",
+                    "make two rules of it",
+                );
+                return None;
+            }
+            let items = match &at.kind {
+                Kind::Seq(items) => items.as_slice(),
+                _ => std::slice::from_ref(at),
+            };
+            let mut moments: Vec<f64> =
+                items.iter().filter_map(|i| self.number(i, "a checkpoint's time")).collect();
+            moments.sort_by(f64::total_cmp);
+            return Some(CheckpointRule::At(moments));
+        }
+        let mut number = |key: &str| map.get(key).and_then(|n| self.number(n, key));
+        let (every, start, stop) = (number("every"), number("start"), number("stop"));
+        let Some(every) = every.filter(|e| *e > 0.0) else {
+            self.error(
+                "bad-checkpoint",
+                &node.at,
+                "this rule needs an \"every\" above zero, or an \"at\"",
+                "write \"every: 10\" or \"at: [10, 20]\"",
+            );
+            return None;
+        };
+        if matches!((start, stop), (Some(start), Some(stop)) if start > stop) {
+            self.error(
+                "bad-checkpoint",
+                &node.at,
+                "this rule stops before it starts",
+                "exchange start and stop",
+            );
+            return None;
+        }
+        Some(CheckpointRule::Range { start, stop, every })
+    }
+
+    pub(super) fn resume(&mut self, node: &Node, out: &mut Configuration) {
+        for (key, value) in self.pairs(node, "resume") {
+            if let (Some(name), Some(path)) =
+                (self.reference(key, "the instance's name"), self.text(value, "the file to resume from"))
+            {
+                out.resume.insert(name, path);
+            }
+        }
+    }
+
+    pub(super) fn ligament(&mut self, node: &Node, out: &mut Configuration) {
+        let map = self.mapping(node, "the section \"ligament\"", LigamentOptions::KEYS);
+        let options = &mut out.ligament;
+        if let Some(node) = map.get("memory") {
+            options.memory = self.bytes(node, "memory");
+        }
+        if let Some(node) = map.get("budget") {
+            options.budget = self.bytes(node, "budget");
+        }
+        if let Some(node) = map.get("reader_pinned") {
+            options.reader_pinned = self.bytes(node, "reader_pinned");
+        }
+        if let Some(node) = map.get("wait") {
+            options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
+        }
+        if let Some(node) = map.get("budgets") {
+            for (key, value) in self.pairs(node, "budgets") {
+                let Some(name) = self.key(key) else { continue };
+                let Some(bytes) = self.bytes(value, &format!("the budget of {name}")) else { continue };
+                if name == "default" {
+                    options.budget = Some(bytes);
+                    continue;
+                }
+                let (port, receiver) = match name.split_once("->") {
+                    Some((from, to)) => (from.trim(), Some(to.trim())),
+                    None => (name.as_str(), None),
+                };
+                let port: Option<Reference> = self.reference_from(port, &key.at, "the port");
+                let receiver = match receiver {
+                    Some(to) => match self.reference_from(to, &key.at, "the port") {
+                        Some(to) => Some(to),
+                        None => continue,
+                    },
+                    None => None,
+                };
+                if let Some(port) = port {
+                    let at = key.at.clone();
+                    options.budgets.insert(name, Budget { port, receiver, bytes, at });
+                }
+            }
+        }
+    }
+
+    fn bytes(&mut self, node: &Node, what: &str) -> Option<u64> {
+        let bytes = match &node.kind {
+            Kind::Int(i, _) => u64::try_from(*i).ok(),
+            Kind::Str(text) => parse_bytes(text),
+            _ => None,
+        };
+        if bytes.is_none() {
+            self.error(
+                "bad-size",
+                &node.at,
+                format!("{what} must be a number of bytes, and this is {}", node.describe()),
+                "write for example 64 MiB or 4 GiB",
+            );
+        }
+        bytes
+    }
+}

@@ -1,0 +1,326 @@
+//! Whether the conduits of a model join ports that exist and fit, and which ports a component has when it
+//! declares none.
+
+use crate::configuration::{is_implicit_port, Configuration};
+use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
+use crate::identity::{parts_to_string, Identifier, Part, Reference};
+use crate::problem::{nearest, At, Problem};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The ports of each component of a model, in the order of its components: those it declares, else those of
+/// its implementation, else those that the model's conduits name, marked as inferred.
+pub fn component_ports<'a>(config: &'a Configuration, model: &'a Model) -> Vec<Cow<'a, Ports>> {
+    let mut open = Vec::new();
+    let mut all: Vec<Cow<'a, Ports>> = model
+        .components
+        .values()
+        .enumerate()
+        .map(|(i, component)| match declared_ports(config, component) {
+            Some(ports) => Cow::Borrowed(ports),
+            None => {
+                open.push(i);
+                Cow::Owned(Ports::new())
+            }
+        })
+        .collect();
+    if open.is_empty() {
+        return all;
+    }
+    let is_open: std::collections::HashSet<usize> = open.into_iter().collect();
+    for conduit in &model.conduits {
+        let ends = [
+            (conduit.sending_end(), Operator::OF, &conduit.at),
+            (conduit.receiving_end(), Operator::FInit, &conduit.receiver_at),
+        ];
+        for (end, operator, at) in ends {
+            let Some((path, port, _)) = end else { continue };
+            let Some(i) = model.components.get_index_of(path).filter(|i| is_open.contains(i)) else {
+                continue;
+            };
+            if operator == Operator::FInit && is_implicit_port(port) {
+                continue;
+            }
+            all[i].to_mut().entry(port.clone()).or_insert_with(|| Port {
+                name: port.clone(),
+                operator,
+                timeline: Timeline::default(),
+                inferred: true,
+                at: at.clone(),
+            });
+        }
+    }
+    all
+}
+
+/// The ports that a component declares, or that its implementation does.
+fn declared_ports<'a>(config: &'a Configuration, component: &'a Component) -> Option<&'a Ports> {
+    if let Some(ports) = &component.ports {
+        return Some(ports);
+    }
+    let implementation = component.implementation.as_ref()?;
+    config
+        .models
+        .get(implementation)
+        .map(|m| &m.ports)
+        .or_else(|| config.programs.get(implementation).map(|p| &p.ports).filter(|p| !p.is_empty()))
+}
+
+/// Checks the conduits of every model: that components and ports exist, that they send and receive as the
+/// conduit needs, and that nothing receives from two senders. Linear in the number of conduits.
+pub fn check_structure(config: &Configuration) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for model in config.models.values() {
+        let ports = component_ports(config, model);
+        let mut check = Check { config, model, ports, problems: &mut problems, receivers: HashMap::new() };
+        for conduit in &model.conduits {
+            check.conduit(conduit);
+        }
+    }
+    problems
+}
+
+/// Which side of a conduit.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Sender,
+    Receiver,
+}
+
+struct Check<'a, 'p> {
+    config: &'a Configuration,
+    model: &'a Model,
+    ports: Vec<Cow<'a, Ports>>,
+    problems: &'p mut Vec<Problem>,
+    /// Receivers already connected: with which slots (`None` for the whole port), and from where.
+    receivers: HashMap<&'a [Part], Vec<(Option<usize>, &'a Conduit)>>,
+}
+
+impl<'a> Check<'a, '_> {
+    fn error(&mut self, code: &'static str, at: &At, message: String, advice: String) {
+        self.problems.push(Problem::error(code, at, message, advice));
+    }
+
+    fn conduit(&mut self, conduit: &'a Conduit) {
+        let sender = self.end(conduit, Side::Sender);
+        let receiver = self.end(conduit, Side::Receiver);
+        if let (Some(s), Some(r)) = (sender, receiver) {
+            if s && r {
+                self.error(
+                    "empty-conduit",
+                    &conduit.at,
+                    format!("the conduit {conduit} joins two ports of the model itself"),
+                    "put a component between them, or join the ports outside the model".into(),
+                );
+            }
+        }
+        self.one_sender(conduit);
+    }
+
+    /// Checks one end; says whether it is a port of the model itself, `None` if it is wrong.
+    fn end(&mut self, conduit: &'a Conduit, side: Side) -> Option<bool> {
+        let (end, reference, at) = match side {
+            Side::Sender => (conduit.sending_end(), &conduit.sender, &conduit.at),
+            Side::Receiver => (conduit.receiving_end(), &conduit.receiver, &conduit.receiver_at),
+        };
+        let Some((path, port, slot)) = end else {
+            self.error(
+                "bad-conduit",
+                at,
+                format!("\"{reference}\" names no port"),
+                "write it as component.port, or component.port[slot]".into(),
+            );
+            return None;
+        };
+        if path.is_empty() {
+            if self.model.ports.is_empty() && self.model.components.contains_key(reference) {
+                self.error(
+                    "missing-port-name",
+                    at,
+                    format!("\"{port}\" is a component; its port is missing"),
+                    self.port_advice(reference.parts(), side).unwrap_or_else(|| format!("write {port}.port")),
+                );
+                return None;
+            }
+            return self.model_port(port, slot, side, at).then_some(true);
+        }
+        let Some((index, name, component)) = self.model.components.get_full(path) else {
+            let path = parts_to_string(path);
+            let names: Vec<String> = self.model.components.keys().map(Reference::to_string).collect();
+            let advice = match nearest(&path, names.iter().map(String::as_str)) {
+                Some(meant) => format!("did you mean \"{meant}.{port}\"?"),
+                None if names.is_empty() => "add the component under \"components:\"".into(),
+                None => format!("add it under \"components:\", or use one of: {}", listed(&names)),
+            };
+            self.error(
+                "unknown-component",
+                at,
+                format!("there is no component \"{path}\" in the model \"{}\"", self.model.name),
+                advice,
+            );
+            return None;
+        };
+        let is_model = component.implementation.as_ref().is_some_and(|i| self.config.models.contains_key(i));
+        if is_model && slot.is_some() {
+            self.slot_on_model(reference, at);
+            return None;
+        }
+        let ports = &self.ports[index];
+        match ports.get(port) {
+            Some(found) if found.operator == Operator::None || found.inferred => {}
+            Some(found) if side == Side::Sender && found.operator.sends() => {}
+            Some(found) if side == Side::Receiver && found.operator.receives() => {}
+            Some(found) => {
+                let operator = found.operator;
+                let advice = self.port_advice(name.parts(), side).unwrap_or_else(|| {
+                    "exchange the two ends of the conduit, or declare the port under another operator".into()
+                });
+                let (does, needs) = match side {
+                    Side::Sender => ("receives", "sends"),
+                    Side::Receiver => ("sends", "receives"),
+                };
+                self.error(
+                    "wrong-direction",
+                    at,
+                    format!("\"{name}.{port}\" is a port of {operator}, which {does}; here stands a port that {needs}"),
+                    advice,
+                );
+                return None;
+            }
+            None if side == Side::Receiver && is_implicit_port(port) => {}
+            None => {
+                self.unknown_port(name, port, index, side, at);
+                return None;
+            }
+        }
+        Some(false)
+    }
+
+    fn slot_on_model(&mut self, reference: &Reference, at: &At) {
+        self.error(
+            "slot-on-model",
+            at,
+            format!("\"{reference}\" gives a slot on a port of a model"),
+            "slots can only be given on components that a program implements".into(),
+        );
+    }
+
+    fn model_port(&mut self, port: &Identifier, slot: Option<usize>, side: Side, at: &At) -> bool {
+        if slot.is_some() {
+            self.slot_on_model(&Reference::from(port.clone()), at);
+            return false;
+        }
+        // Inside, a model's receiving port sends on what comes from outside, and the other way round.
+        let fits = |p: &Port| match side {
+            Side::Sender => p.operator.receives(),
+            Side::Receiver => p.operator.sends(),
+        };
+        match self.model.ports.get(port) {
+            Some(found) if fits(found) => true,
+            Some(found) => {
+                let (operators, word) = match side {
+                    Side::Sender => ("f_init or s", "from"),
+                    Side::Receiver => ("o_i or o_f", "to"),
+                };
+                let message = format!(
+                    "the model's own port \"{port}\" is one of {}, so nothing can go {word} it here",
+                    found.operator
+                );
+                self.error(
+                    "wrong-direction",
+                    at,
+                    message,
+                    format!("use a port that the model declares under {operators}"),
+                );
+                false
+            }
+            None => {
+                let names: Vec<&str> = self.model.ports.keys().map(Identifier::as_str).collect();
+                let advice = match nearest(port.as_str(), names) {
+                    Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None => "write it as component.port, with a period between them".into(),
+                };
+                self.error(
+                    "unknown-port",
+                    at,
+                    format!("the model \"{}\" has no port \"{port}\" of its own", self.model.name),
+                    advice,
+                );
+                false
+            }
+        }
+    }
+
+    fn unknown_port(&mut self, name: &Reference, port: &Identifier, index: usize, side: Side, at: &At) {
+        let names: Vec<&str> = self.ports[index].keys().map(Identifier::as_str).collect();
+        let section = match side {
+            Side::Sender => "o_i or o_f",
+            Side::Receiver => "f_init or s",
+        };
+        let advice = match nearest(port.as_str(), names.iter().copied()) {
+            Some(meant) => format!("did you mean \"{name}.{meant}\"?"),
+            None => self
+                .port_advice(name.parts(), side)
+                .map(|a| format!("{a}, or declare \"{port}\" among its ports under {section}"))
+                .unwrap_or_else(|| format!("declare \"{port}\" among its ports under {section}")),
+        };
+        self.error("unknown-port", at, format!("the component \"{name}\" has no port \"{port}\""), advice);
+    }
+
+    /// "it sends on: a, b", if it has such ports.
+    fn port_advice(&self, component: &[Part], side: Side) -> Option<String> {
+        let index = self.model.components.get_index_of(component)?;
+        let names: Vec<String> = self.ports[index]
+            .values()
+            .filter(|p| match side {
+                Side::Sender => p.operator.sends(),
+                Side::Receiver => p.operator.receives(),
+            })
+            .map(|p| p.name.to_string())
+            .collect();
+        let verb = match side {
+            Side::Sender => "sends",
+            Side::Receiver => "receives",
+        };
+        (!names.is_empty()).then(|| format!("\"{}\" {verb} on: {}", parts_to_string(component), listed(&names)))
+    }
+
+    fn one_sender(&mut self, conduit: &'a Conduit) {
+        let (stem, slot) = match conduit.receiver.parts() {
+            [stem @ .., Part::Index(slot)] => (stem, Some(*slot)),
+            stem => (stem, None),
+        };
+        let earlier = self.receivers.entry(stem).or_default();
+        let clash = match slot {
+            // A port with thousands of slots is given them in order; look at the last one first.
+            Some(new) => earlier.iter().rev().find(|(s, _)| s.is_none_or(|s| s == new)),
+            None => earlier.first(),
+        };
+        let clash = clash.map(|(_, c)| *c);
+        earlier.push((slot, conduit));
+        if let Some(first) = clash {
+            let port = match stem {
+                [.., Part::Name(port)] => port.as_str(),
+                _ => "",
+            };
+            let message = format!(
+                "\"{}\" receives from \"{}\" here, and from \"{}\" in line {} already",
+                conduit.receiver, conduit.sender, first.sender, first.at.line
+            );
+            let advice = if port == SETTINGS_PORT {
+                "remove one of the two conduits; settings come from one sender".to_owned()
+            } else {
+                "remove one of the two conduits, or give the component a port for each sender".to_owned()
+            };
+            self.error("two-senders", &conduit.receiver_at, message, advice);
+        }
+    }
+}
+
+/// At most six names, with commas.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names.len() {
+        0..=6 => names.join(", "),
+        n => format!("{}, … ({n} in all)", names[..6].join(", ")),
+    }
+}

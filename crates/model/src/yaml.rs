@@ -1,0 +1,562 @@
+//! YAML text as a tree whose every node knows its line and column. Depth, size and alias expansion are
+//! bounded, because model files come from strangers. Scalars mean what the yMMSL reference makes of them:
+//! YAML 1.1 integers and nulls, YAML 1.2 floats and booleans.
+
+use crate::problem::{At, Problem};
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Containers nested deeper than this are refused.
+pub const MAX_DEPTH: usize = 64;
+/// Texts longer than this many bytes are refused.
+pub const MAX_BYTES: usize = 256 << 20;
+/// Nodes that aliases and merge keys may add, together.
+pub const MAX_ALIAS_NODES: usize = 100_000;
+
+/// A node of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where it begins.
+    pub at: At,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Nothing, `~` or `null`.
+    Null,
+    /// A truth value; the text as written beside it.
+    Bool(bool, String),
+    /// A whole number; the text as written beside it.
+    Int(i64, String),
+    /// A number; the text as written beside it.
+    Float(f64, String),
+    /// Text.
+    Str(String),
+    /// A list.
+    Seq(Vec<Node>),
+    /// A mapping in the order of the file. Duplicate keys have been reported; the last one stands.
+    Map(Vec<(Node, Node)>),
+}
+
+impl Node {
+    /// The kind in words, for messages: "a list".
+    pub fn describe(&self) -> String {
+        match &self.kind {
+            Kind::Null => "nothing".into(),
+            Kind::Bool(_, text) => format!("the truth value {text}"),
+            Kind::Int(_, text) => format!("the whole number {text}"),
+            Kind::Float(_, text) => format!("the number {text}"),
+            Kind::Str(text) => format!("the text \"{}\"", shorten(text)),
+            Kind::Seq(_) => "a list".into(),
+            Kind::Map(_) => "a mapping".into(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match &self.kind {
+            Kind::Seq(items) => 1 + items.iter().map(Node::count).sum::<usize>(),
+            Kind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.count() + v.count()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    fn height(&self) -> usize {
+        match &self.kind {
+            Kind::Seq(items) => 1 + items.iter().map(Node::height).max().unwrap_or(0),
+            Kind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+/// The first line of a text, at most 40 characters of it.
+pub(crate) fn shorten(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    if line.chars().count() > 40 || line.len() < text.trim_end().len() {
+        let mut short: String = line.chars().take(40).collect();
+        short.push('…');
+        short
+    } else {
+        line.to_owned()
+    }
+}
+
+/// A container that is being read: its node so far, and its anchor (0 for none).
+struct Open {
+    at: At,
+    anchor: usize,
+    nodes: Vec<Node>,
+    is_map: bool,
+}
+
+struct Loader<'a> {
+    file: Option<Arc<str>>,
+    problems: &'a mut Vec<Problem>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, (Node, usize)>,
+    alias_nodes: usize,
+    root: Option<Node>,
+}
+
+/// Reads one document. `None` if it cannot be read at all; what is wrong is added to `problems`. An empty
+/// text is a `Null` node.
+pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) -> Option<Node> {
+    let top = At { file: file.clone(), line: 1, column: 1 };
+    if text.len() > MAX_BYTES {
+        problems.push(Problem::error(
+            "file-too-large",
+            &top,
+            format!("the file has {} MiB, and at most {} are read", text.len() >> 20, MAX_BYTES >> 20),
+            "split it into several files, or build the model in a script",
+        ));
+        return None;
+    }
+    let mut loader =
+        Loader { file, problems, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
+    let mut parser = Parser::new_from_str(text);
+    let mut documents = 0;
+    while let Some(next) = parser.next_event() {
+        match next {
+            Err(error) => {
+                let at = loader.at(error.marker().line(), error.marker().col());
+                loader.problems.push(syntax_problem(text, &at, error.info()));
+                return None;
+            }
+            Ok((Event::DocumentStart(_), span)) => {
+                documents += 1;
+                if documents > 1 {
+                    let at = loader.at(span.start.line(), span.start.col());
+                    loader.problems.push(Problem::error(
+                        "several-documents",
+                        &at,
+                        "a second document begins here",
+                        "remove the \"---\", or put what follows into a file of its own",
+                    ));
+                    return loader.root;
+                }
+            }
+            Ok((event, span)) => loader.take(event, span)?,
+        }
+    }
+    Some(loader.root.unwrap_or(Node { at: top, kind: Kind::Null }))
+}
+
+fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
+    let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or("");
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let advice = if indent.contains('\t') {
+        "indent with spaces; YAML does not allow tabs there"
+    } else if info.contains("simple key") || info.contains("':'") {
+        "check that the line before it ends with a colon and a value, and that lines which belong together \
+         are indented alike"
+    } else if info.contains("quoted scalar") {
+        "close the quote"
+    } else if info.contains("flow") || info.contains("',' or") {
+        "check that every \"[\" and \"{\" is closed and that commas stand between the items"
+    } else if info.contains("anchor") || info.contains("alias") {
+        "define the anchor with & before it is used with *"
+    } else {
+        "check the indentation, quotes and brackets of this line and the one before it"
+    };
+    Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice)
+}
+
+impl Loader<'_> {
+    fn at(&self, line: usize, column: usize) -> At {
+        At {
+            file: self.file.clone(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column + 1).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Takes in one event; `None` if reading cannot go on.
+    fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
+        let at = self.at(span.start.line(), span.start.col());
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.map(|t| (t.handle.clone(), t.suffix.clone()));
+                let kind = match scalar(&text, style == ScalarStyle::Plain, tag.as_ref()) {
+                    Ok(kind) => kind,
+                    Err((message, advice)) => {
+                        self.problems.push(Problem::error("bad-value", &at, message, advice));
+                        Kind::Str(text.into_owned())
+                    }
+                };
+                self.place(Node { at, kind }, anchor)
+            }
+            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag)
+                if tag.as_ref().is_some_and(|t| !t.is_yaml_core_schema()) =>
+            {
+                let name = tag.map(|t| t.to_string()).unwrap_or_default();
+                self.problems.push(Problem::error(
+                    "unknown-tag",
+                    &at,
+                    format!("the tag {name} means nothing in a model file"),
+                    "remove it",
+                ));
+                let _ = anchor;
+                None
+            }
+            Event::SequenceStart(anchor, _) => self.enter(at, anchor, false),
+            Event::MappingStart(anchor, _) => self.enter(at, anchor, true),
+            Event::SequenceEnd | Event::MappingEnd => {
+                let open = self.open.pop()?;
+                let kind = if open.is_map { self.mapping(open.nodes)? } else { Kind::Seq(open.nodes) };
+                self.place(Node { at: open.at, kind }, open.anchor)
+            }
+            Event::Alias(anchor) => {
+                let Some((node, count)) = self.anchors.get(&anchor) else {
+                    self.problems.push(Problem::error(
+                        "bad-alias",
+                        &at,
+                        "this alias refers to something that contains the alias itself",
+                        "write the value out instead",
+                    ));
+                    return None;
+                };
+                self.alias_nodes = self.alias_nodes.saturating_add(*count);
+                if self.alias_nodes > MAX_ALIAS_NODES || self.open.len() + node.height() > MAX_DEPTH {
+                    self.too_many_aliases(&at);
+                    return None;
+                }
+                let node = node.clone();
+                self.place(node, 0)
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn too_many_aliases(&mut self, at: &At) {
+        self.problems.push(Problem::error(
+            "alias-expansion",
+            at,
+            format!("the aliases of this file expand to more than {MAX_ALIAS_NODES} values, or too deep"),
+            "write the values out, or build the model in a script",
+        ));
+    }
+
+    fn enter(&mut self, at: At, anchor: usize, is_map: bool) -> Option<()> {
+        if self.open.len() >= MAX_DEPTH {
+            self.problems.push(Problem::error(
+                "too-deep",
+                &at,
+                format!("lists and mappings are nested more than {MAX_DEPTH} deep here"),
+                "a model needs about ten levels; check the brackets and the indentation",
+            ));
+            return None;
+        }
+        self.open.push(Open { at, anchor, nodes: Vec::new(), is_map });
+        Some(())
+    }
+
+    fn place(&mut self, node: Node, anchor: usize) -> Option<()> {
+        if anchor > 0 {
+            let count = node.count();
+            self.anchors.insert(anchor, (node.clone(), count));
+        }
+        match self.open.last_mut() {
+            Some(open) => open.nodes.push(node),
+            None => self.root = Some(node),
+        }
+        Some(())
+    }
+
+    /// Pairs up keys and values, reports duplicates, and takes in what `<<` merges.
+    fn mapping(&mut self, nodes: Vec<Node>) -> Option<Kind> {
+        let mut pairs: Vec<(Node, Node)> = Vec::with_capacity(nodes.len() / 2);
+        let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
+        let mut merged: Vec<(Node, Node)> = Vec::new();
+        let mut nodes = nodes.into_iter();
+        while let (Some(key), Some(value)) = (nodes.next(), nodes.next()) {
+            if matches!(&key.kind, Kind::Str(text) if text == "<<") {
+                self.merge(value, &mut merged)?;
+                continue;
+            }
+            let Some(text) = key_text(&key) else {
+                pairs.push((key, value));
+                continue;
+            };
+            if let Some(first) = seen.get(&text) {
+                let line = pairs[*first].0.at.line;
+                self.problems.push(Problem::error(
+                    "duplicate-key",
+                    &key.at,
+                    format!(
+                        "the key \"{}\" stands here a second time; the first is in line {line}",
+                        shorten(&text)
+                    ),
+                    "remove one of them, or rename it",
+                ));
+                pairs[*first] = (key, value);
+            } else {
+                seen.insert(text, pairs.len());
+                pairs.push((key, value));
+            }
+        }
+        for (key, value) in merged {
+            let Some(text) = key_text(&key) else { continue };
+            if let std::collections::hash_map::Entry::Vacant(entry) = seen.entry(text) {
+                entry.insert(pairs.len());
+                pairs.push((key, value));
+            }
+        }
+        Some(Kind::Map(pairs))
+    }
+
+    fn merge(&mut self, value: Node, merged: &mut Vec<(Node, Node)>) -> Option<()> {
+        match value.kind {
+            Kind::Map(pairs) => merged.extend(pairs),
+            Kind::Seq(items) if items.iter().all(|i| matches!(i.kind, Kind::Map(_))) => {
+                for item in items {
+                    self.merge(item, merged)?;
+                }
+            }
+            _ => self.problems.push(Problem::error(
+                "bad-merge",
+                &value.at,
+                format!("the merge key << needs a mapping or a list of mappings, not {}", value.describe()),
+                "refer to a mapping with *name",
+            )),
+        }
+        Some(())
+    }
+}
+
+/// The text of a scalar key, whatever type it reads as.
+pub(crate) fn key_text(key: &Node) -> Option<String> {
+    match &key.kind {
+        Kind::Str(text) | Kind::Bool(_, text) | Kind::Int(_, text) | Kind::Float(_, text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+type Bad = (String, String);
+
+fn scalar(text: &str, plain: bool, tag: Option<&(String, String)>) -> Result<Kind, Bad> {
+    let Some((handle, suffix)) = tag else {
+        return if plain { plain_scalar(text) } else { Ok(Kind::Str(text.to_owned())) };
+    };
+    if handle.is_empty() && suffix == "!" || handle == "!" && suffix.is_empty() {
+        return Ok(Kind::Str(text.to_owned()));
+    }
+    let unfit = || {
+        (
+            format!("\"{}\" cannot be read as !!{suffix}", shorten(text)),
+            "remove the tag or correct the value".to_owned(),
+        )
+    };
+    if handle != "tag:yaml.org,2002:" {
+        return Err((format!("the tag {handle}{suffix} means nothing in a model file"), "remove it".into()));
+    }
+    match suffix.as_str() {
+        "str" => Ok(Kind::Str(text.to_owned())),
+        "null" => Ok(Kind::Null),
+        "bool" => bool_of(text).map(|b| Kind::Bool(b, text.to_owned())).ok_or_else(unfit),
+        "int" => int_of(text).and_then(|i| i.ok()).map(|i| Kind::Int(i, text.to_owned())).ok_or_else(unfit),
+        "float" => float_of(text)
+            .or_else(|| text.parse().ok())
+            .map(|f| Kind::Float(f, text.to_owned()))
+            .ok_or_else(unfit),
+        _ => Err((format!("the tag !!{suffix} means nothing in a model file"), "remove it".into())),
+    }
+}
+
+fn plain_scalar(text: &str) -> Result<Kind, Bad> {
+    if matches!(text, "" | "~" | "null" | "Null" | "NULL") {
+        return Ok(Kind::Null);
+    }
+    if let Some(value) = bool_of(text) {
+        return Ok(Kind::Bool(value, text.to_owned()));
+    }
+    if let Some(value) = float_of(text) {
+        return Ok(Kind::Float(value, text.to_owned()));
+    }
+    match int_of(text) {
+        Some(Ok(value)) => Ok(Kind::Int(value, text.to_owned())),
+        Some(Err(())) => Err((
+            format!("the number {} does not fit into 64 bits", shorten(text)),
+            "write it with a decimal point, or in quotes if it is text".into(),
+        )),
+        None => Ok(Kind::Str(text.to_owned())),
+    }
+}
+
+fn bool_of(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// YAML 1.2 floats: a period or an exponent, or `.inf` and `.nan`.
+fn float_of(text: &str) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let negative = text.starts_with('-');
+    match unsigned {
+        ".inf" | ".Inf" | ".INF" => return Some(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+        ".nan" | ".NaN" | ".NAN" => return Some(f64::NAN),
+        _ => {}
+    }
+    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+        Some(i) => (&unsigned[..i], Some(&unsigned[i + 1..])),
+        None => (unsigned, None),
+    };
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let points = mantissa.bytes().filter(|b| *b == b'.').count();
+    if digits == 0 || points > 1 || digits + points != mantissa.len() || points == 0 && exponent.is_none() {
+        return None;
+    }
+    if let Some(exponent) = exponent {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        if exponent.is_empty() || !exponent.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+    }
+    text.parse().ok()
+}
+
+/// YAML 1.1 integers: decimal, `0x`, `0b`, octal with a leading zero, underscores, and base 60 (`1:30`).
+/// The inner error says that it is an integer that does not fit.
+fn int_of(text: &str) -> Option<Result<i64, ()>> {
+    let (negative, unsigned) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let first = unsigned.bytes().next()?;
+    if !first.is_ascii_digit() {
+        return None;
+    }
+    let radix_digits = |radix: u32, digits: &str| {
+        let plain: String = digits.chars().filter(|c| *c != '_').collect();
+        if plain.is_empty() || !plain.chars().all(|c| c.is_digit(radix)) {
+            return None;
+        }
+        Some(i128::from_str_radix(&plain, radix).map_err(|_| ()))
+    };
+    let magnitude = if let Some(digits) = unsigned.strip_prefix("0x") {
+        radix_digits(16, digits)
+    } else if let Some(digits) = unsigned.strip_prefix("0b") {
+        radix_digits(2, digits)
+    } else if unsigned == "0" {
+        Some(Ok(0))
+    } else if let Some(digits) = unsigned.strip_prefix('0') {
+        radix_digits(8, digits)
+    } else if unsigned.contains(':') {
+        base_60(unsigned)
+    } else {
+        radix_digits(10, unsigned)
+    }?;
+    Some(magnitude.and_then(|m: i128| i64::try_from(if negative { -m } else { m }).map_err(|_| ())))
+}
+
+fn base_60(text: &str) -> Option<Result<i128, ()>> {
+    let mut parts = text.split(':');
+    let head: String = parts.next()?.chars().filter(|c| *c != '_').collect();
+    let mut value: i128 = head.parse().ok()?;
+    for part in parts {
+        if part.is_empty() || part.len() > 2 || !part.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let digit: i128 = part.parse().ok()?;
+        if digit > 59 {
+            return None;
+        }
+        value = match value.checked_mul(60).and_then(|v| v.checked_add(digit)) {
+            Some(v) => v,
+            None => return Some(Err(())),
+        };
+    }
+    Some(Ok(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Kind {
+        let mut problems = Vec::new();
+        let node = parse(text, None, &mut problems);
+        assert!(problems.is_empty(), "{problems:?}");
+        node.unwrap().kind
+    }
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        let mut problems = Vec::new();
+        parse(text, None, &mut problems);
+        problems.iter().map(|p| p.code).collect()
+    }
+
+    #[test]
+    fn scalars_mean_what_the_reference_makes_of_them() {
+        for (text, value) in [
+            ("10", 10),
+            ("-3", -3),
+            ("017", 15),
+            ("1_000", 1000),
+            ("1:30", 90),
+            ("0x1F", 31),
+            ("0b11", 3),
+            ("+1", 1),
+        ] {
+            assert_eq!(one(text), Kind::Int(value, text.into()), "{text}");
+        }
+        for (text, value) in
+            [("1e5", 1e5), ("1.", 1.0), (".5", 0.5), ("12e03", 12e3), ("-.inf", f64::NEG_INFINITY)]
+        {
+            assert_eq!(one(text), Kind::Float(value, text.into()), "{text}");
+        }
+        for text in ["yes", "on", "0o17", "1_0.5", "1.2.3", "trueish", "089"] {
+            assert_eq!(one(text), Kind::Str(text.into()), "{text}");
+        }
+        assert_eq!(one("True"), Kind::Bool(true, "True".into()));
+        assert_eq!(one("~"), Kind::Null);
+        assert_eq!(one("\"5\""), Kind::Str("5".into()));
+        assert_eq!(one("!!str 5"), Kind::Str("5".into()));
+        assert_eq!(one("!!float 1"), Kind::Float(1.0, "1".into()));
+    }
+
+    #[test]
+    fn merge_keys_add_only_what_is_not_there() {
+        let Kind::Map(pairs) = one("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\n") else { panic!() };
+        let Kind::Map(b) = &pairs[1].1.kind else { panic!() };
+        let read: Vec<_> = b.iter().map(|(k, v)| (key_text(k).unwrap(), v.kind.clone())).collect();
+        assert_eq!(
+            read,
+            [("x".to_owned(), Kind::Int(3, "3".into())), ("y".to_owned(), Kind::Int(2, "2".into()))]
+        );
+    }
+
+    #[test]
+    fn a_billion_laughs_are_refused() {
+        let mut text = String::from("a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n");
+        for i in 1..12 {
+            let item = format!("*a{}", i - 1);
+            text += &format!("a{i}: &a{i} [{}]\n", vec![item; 9].join(", "));
+        }
+        assert_eq!(codes(&text), ["alias-expansion"]);
+    }
+
+    #[test]
+    fn deep_nesting_self_reference_and_duplicates_are_reported() {
+        assert_eq!(codes(&"[".repeat(100)), ["too-deep"]);
+        assert_eq!(codes("a: &a [*a]\n"), ["bad-alias"]);
+        assert_eq!(codes("a: 1\nb: 2\na: 3\n"), ["duplicate-key"]);
+        assert_eq!(codes("a: 1\n---\nb: 2\n"), ["several-documents"]);
+        assert_eq!(codes("a: 99999999999999999999\n"), ["bad-value"]);
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_line() {
+        let mut problems = Vec::new();
+        assert!(parse("a: 1\nb: [1, 2\nc: 3\n", Some("f".into()), &mut problems).is_none());
+        assert_eq!(problems[0].code, "yaml-syntax");
+        assert!(problems[0].line >= 2, "{}", problems[0]);
+    }
+}
