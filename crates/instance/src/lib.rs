@@ -1,1 +1,35 @@
-//! What runs inside a simulation: ports, send, receive, loans, settings
+//! What runs inside a simulation code: an `Instance` with ports, through which it sends and receives, learns its
+//! settings and writes to the run's log. All languages are thin faces of this crate.
+//!
+//! ```no_run
+//! use ligament_instance::{Instance, Message, Operator, Outgoing, Ports};
+//!
+//! let ports = Ports::new().with(Operator::FInit, "init").with(Operator::OF, "result");
+//! let mut instance = Instance::new(Some(&ports))?;
+//! while instance.reuse_instance()? {
+//!     let start: Message = instance.receive("init", None)?;
+//!     instance.send("result", &Outgoing::at(start.timestamp, &start.data), None)?;
+//! }
+//! # Ok::<(), ligament_instance::Error>(())
+//! ```
+
+mod connection;
+mod error;
+mod instance;
+mod message;
+mod order;
+mod overlay;
+mod ports;
+mod receive;
+mod send;
+mod submodel;
+mod sys;
+
+pub use error::Error;
+pub use instance::{Flags, Instance, LogLevel};
+pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
+pub use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+pub use message::{ArrayMut, Loan, Message, Outgoing, Times};
+pub use ports::Ports;
+pub use receive::Wait;
+pub use submodel::{run_submodel, Submodel};

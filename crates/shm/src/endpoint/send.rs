@@ -197,6 +197,11 @@ impl<C: Custodian> Endpoint<C> {
         self.post(channel, header, &SlotBody { words: [0; BODY_WORDS], used: 0 }, None)
     }
 
+    /// Whether all receivers of `to` have been told settings overlay `number`.
+    pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
+        to.iter().all(|&channel| self.out[self.sends[channel].peer].overlays.contains(&number))
+    }
+
     /// Makes sure that the receivers of `to` know settings overlay `number`, whose body `plan` holds.
     pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
         for &channel in to {

@@ -1,0 +1,221 @@
+//! The line to the agent: finding it in the environment, registering, and asking for memory and rings. The
+//! agent's answers come in the order of the requests; what it says of its own accord may come in between.
+
+use crate::error::Error;
+use ligament_shm::area::Layout;
+use ligament_shm::endpoint::{AgentNotice, Foundation, Opened};
+use ligament_shm::socket::{Frame, Socket};
+use ligament_shm::{Custodian, ShmError};
+use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
+use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
+
+/// What the launcher leaves in the environment of an instance.
+pub(crate) struct Identity {
+    pub agent: String,
+    pub instance: String,
+    pub token: String,
+}
+
+impl Identity {
+    /// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
+    pub fn from_environment() -> Result<Identity, Error> {
+        let get = |name: &str| {
+            std::env::var(name).map_err(|_| {
+                Error::Registration(format!(
+                    "this program takes part in a coupled model, but {name} is not set, so it does not know in \
+                     which run; start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- \
+                     PROGRAM`"
+                ))
+            })
+        };
+        Ok(Identity {
+            agent: get("LIGAMENT_AGENT")?,
+            instance: get("LIGAMENT_INSTANCE")?,
+            token: get("LIGAMENT_TOKEN")?,
+        })
+    }
+}
+
+/// The connection.
+pub(crate) struct AgentLine {
+    socket: Socket,
+    /// Said of its own accord while we waited for an answer.
+    kept: VecDeque<AgentNotice>,
+}
+
+/// Connects to an agent: `@name` is an abstract Unix socket, anything else a path.
+fn connect(agent: &str) -> Result<Socket, Error> {
+    use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+    let failed = |error: rustix::io::Errno| {
+        Error::Registration(format!("the run's agent at {agent} does not answer ({error}); has the run ended?"))
+    };
+    let address = match agent.strip_prefix('@') {
+        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
+        None => SocketAddrUnix::new(agent),
+    }
+    .map_err(failed)?;
+    let fd =
+        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
+    loop {
+        match connect(&fd, &address) {
+            Ok(()) => return Ok(Socket::new(fd)),
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => rustix::thread::sched_yield(),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+impl AgentLine {
+    /// Registers with the agent: what it tells, and the memory it gives.
+    pub fn register(
+        identity: &Identity,
+        ports: Option<Vec<PortDeclaration>>,
+        language: &str,
+    ) -> Result<(AgentLine, Welcome, Foundation), Error> {
+        let mut line = AgentLine { socket: connect(&identity.agent)?, kept: VecDeque::new() };
+        let failed = |error: ShmError| {
+            Error::Registration(format!("instance {} could not register: {error}", identity.instance))
+        };
+        let hello = Request::Hello {
+            protocol: PROTOCOL,
+            instance: identity.instance.clone(),
+            token: identity.token.clone(),
+            pid: std::process::id(),
+            ports,
+            language: language.to_owned(),
+        };
+        line.socket.send(&to_bytes(&hello)).map_err(failed)?;
+        let (notice, mut fds) = line.answer().map_err(failed)?;
+        match notice {
+            Notice::Welcome(welcome) => {
+                let mut fd = || {
+                    fds.pop_front().ok_or_else(|| failed(ShmError::Malformed("a descriptor is missing".into())))
+                };
+                let (board, area, outbox) = (fd()?, fd()?, fd()?);
+                let foundation = Foundation {
+                    endpoint: welcome.endpoint,
+                    board,
+                    area,
+                    outbox,
+                    layout: Layout { channels: welcome.channels, inboxes: welcome.inboxes },
+                    pinned_limit: welcome.pinned_limit,
+                };
+                Ok((line, *welcome, foundation))
+            }
+            Notice::Refused { why } => Err(Error::Registration(why)),
+            other => Err(failed(unexpected(&other))),
+        }
+    }
+
+    /// Says something that is not answered.
+    pub fn tell(&mut self, request: &Request) -> Result<(), ShmError> {
+        self.socket.send(&to_bytes(request))
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<(Notice, VecDeque<OwnedFd>), ShmError> {
+        self.tell(request)?;
+        self.answer()
+    }
+
+    /// The next answer; what comes in between is kept for `notices`.
+    fn answer(&mut self) -> Result<(Notice, VecDeque<OwnedFd>), ShmError> {
+        loop {
+            let frame = match self.socket.receive() {
+                Err(ShmError::Interrupted) => continue,
+                other => other?,
+            };
+            match sort(frame)? {
+                Heard::OfItself(notice) => {
+                    if let AgentNotice::RunEnds(why) = &notice {
+                        let why = why.clone();
+                        self.kept.push_back(notice);
+                        return Err(ShmError::RunEnds(why));
+                    }
+                    self.kept.push_back(notice);
+                }
+                Heard::Answer(notice, fds) => return Ok((notice, fds)),
+            }
+        }
+    }
+}
+
+enum Heard {
+    OfItself(AgentNotice),
+    Answer(Notice, VecDeque<OwnedFd>),
+}
+
+fn sort(frame: Frame) -> Result<Heard, ShmError> {
+    let mut fds = VecDeque::from(frame.fds);
+    Ok(Heard::OfItself(match from_bytes(&frame.bytes).map_err(ShmError::Malformed)? {
+        Notice::RingOpened { from, offset, slots, inbox } => {
+            let outbox = fds.pop_front().ok_or_else(|| ShmError::Malformed("a ring without memory".into()))?;
+            AgentNotice::RingOpened { from, outbox, offset, slots, inbox }
+        }
+        Notice::SlabDropped { of, slab } => AgentNotice::SlabDropped { of, slab },
+        Notice::Budget { channel, bytes } => AgentNotice::Budget { channel, bytes },
+        Notice::PeerEnded { endpoint } => AgentNotice::PeerEnded(endpoint),
+        Notice::RunEnds { why } => AgentNotice::RunEnds(why),
+        answer => return Ok(Heard::Answer(answer, fds)),
+    }))
+}
+
+fn unexpected(notice: &Notice) -> ShmError {
+    ShmError::Malformed(format!("the agent answered {notice:?} to another question"))
+}
+
+impl Custodian for AgentLine {
+    fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
+        let (notice, mut fds) = self.ask(&Request::NewSlab { bytes })?;
+        match (notice, fds.pop_front()) {
+            (Notice::Granted { slab }, Some(fd)) => Ok((slab, fd)),
+            (Notice::Denied { why }, _) => Err(ShmError::OutOfMemory { bytes, reason: why }),
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError> {
+        self.tell(&Request::DropSlab { slab })
+    }
+
+    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+        let (notice, mut fds) = self.ask(&Request::OpenRing { to, offset, slots })?;
+        match (notice, fds.pop_front()) {
+            (Notice::Opened { to: opened, inbox, channels, inboxes }, Some(area)) if opened == to => {
+                Ok(Opened { area, layout: Layout { channels, inboxes }, inbox })
+            }
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+        let (notice, mut fds) = self.ask(&Request::FetchSlab { of, slab })?;
+        match (notice, fds.pop_front()) {
+            (Notice::Slab { bytes, .. }, Some(fd)) => Ok((fd, bytes)),
+            (Notice::Slab { .. }, None) => {
+                Err(ShmError::Malformed(format!("endpoint {of} names a slab {slab} that does not exist")))
+            }
+            (other, _) => Err(unexpected(&other)),
+        }
+    }
+
+    fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError> {
+        loop {
+            match self.socket.try_receive() {
+                Ok(Some(frame)) => match sort(frame)? {
+                    Heard::OfItself(notice) => self.kept.push_back(notice),
+                    Heard::Answer(answer, _) => return Err(unexpected(&answer)),
+                },
+                Ok(None) | Err(ShmError::Interrupted) => break,
+                // What it said before it went is worth hearing.
+                Err(_) if !self.kept.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.kept.drain(..).collect())
+    }
+
+    fn is_gone(&self) -> bool {
+        self.socket.is_gone()
+    }
+}

@@ -1,0 +1,388 @@
+//! The instance: registering, the reuse loop, settings, logging, and a clean end.
+
+use crate::connection::{AgentLine, Identity};
+use crate::error::Error;
+use crate::message::Message;
+use crate::order::OrderWatch;
+use crate::overlay::{from_value, Overlays};
+use crate::ports::{PortTable, Ports};
+use crate::sys;
+use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
+use ligament_shm::Endpoint;
+use ligament_wire::control::Request;
+use ligament_wire::{decode_body, Encoder, Limits};
+use std::collections::{BTreeMap, HashMap};
+
+/// How important a line in the run's log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LogLevel {
+    Debug = 0,
+    Info = 1,
+    Warning = 2,
+    Error = 3,
+    Critical = 4,
+}
+
+impl LogLevel {
+    /// The level of this number, the highest for larger ones.
+    pub fn from_number(number: u8) -> LogLevel {
+        match number {
+            0 => LogLevel::Debug,
+            1 => LogLevel::Info,
+            2 => LogLevel::Warning,
+            3 => LogLevel::Error,
+            _ => LogLevel::Critical,
+        }
+    }
+}
+
+/// What an instance may ask for when it is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// Overlays that come with messages are handed over with them (`Message::settings`) instead of being applied:
+    /// for components that serve others with different settings.
+    pub dont_apply_overlay: bool,
+}
+
+/// An instance of a component in a running model. It belongs to one thread at a time.
+pub struct Instance {
+    pub(crate) endpoint: Endpoint<AgentLine>,
+    pub(crate) table: PortTable,
+    pub(crate) name: Reference,
+    name_text: String,
+    run: String,
+    base: Settings,
+    pub(crate) overlays: Overlays,
+    pub(crate) flags: Flags,
+    pub(crate) order: OrderWatch,
+    /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
+    pub(crate) initial: HashMap<(usize, usize), Message>,
+    /// Whether `reuse_instance` takes in the `F_INIT` messages.
+    pub(crate) looping: bool,
+    passes: u64,
+    over: bool,
+    forks: u32,
+    log_level: LogLevel,
+    pub(crate) encoder: Encoder,
+    pub(crate) head: Vec<u8>,
+}
+
+impl Instance {
+    /// Joins the run that the environment names (`ligament run` sets it). Ports that are not given are taken from
+    /// the model.
+    ///
+    /// # Errors
+    /// `Registration`: there is no run, or the ports do not fit the model; the text says what to do.
+    pub fn new(ports: Option<&Ports>) -> Result<Instance, Error> {
+        Instance::with_options(ports, Flags::default(), "rust")
+    }
+
+    /// As `new`, with flags and the language of the caller (for the run's records).
+    pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
+        sys::watch_forks();
+        let identity = Identity::from_environment()?;
+        let (line, welcome, foundation) =
+            AgentLine::register(&identity, ports.map(Ports::declarations), language)?;
+        let table = PortTable::new(&welcome.ports, &welcome.sends, &welcome.receives)?;
+        let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
+            .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
+        let settings = decode_body(0, welcome.settings.into(), &Limits::default())
+            .ok()
+            .and_then(|value| from_value(&value))
+            .ok_or_else(|| Error::System("the agent sent settings that cannot be read".into()))?;
+        let name = Reference::new(&identity.instance)
+            .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
+        // What is started from here is not this instance.
+        for variable in ["LIGAMENT_AGENT", "LIGAMENT_INSTANCE", "LIGAMENT_TOKEN"] {
+            std::env::remove_var(variable);
+        }
+        Ok(Instance {
+            endpoint,
+            table,
+            name,
+            name_text: identity.instance,
+            run: welcome.run,
+            base: settings,
+            overlays: Overlays::default(),
+            flags,
+            order: OrderWatch::new(),
+            initial: HashMap::new(),
+            looping: false,
+            passes: 0,
+            over: false,
+            forks: sys::forks(),
+            log_level: LogLevel::from_number(welcome.log_level),
+            encoder: Encoder::new(),
+            head: Vec::new(),
+        })
+    }
+
+    /// The instance's name, such as `micro[3]`.
+    pub fn name(&self) -> &str {
+        &self.name_text
+    }
+
+    /// The instance's index among those of its component: empty for one without multiplicity.
+    pub fn index(&self) -> Vec<usize> {
+        self.name.split_indices().1
+    }
+
+    /// The name of the run.
+    pub fn run_name(&self) -> &str {
+        &self.run
+    }
+
+    /// Whether to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a message
+    /// on each of them and says yes, or no if they have ended; otherwise says yes once. When it says no the
+    /// instance is over: all its conduits are ended and it is signed off.
+    ///
+    /// # Errors
+    /// `Unexpected` when the messages come with different settings overlays; else as `receive`.
+    pub fn reuse_instance(&mut self) -> Result<bool, Error> {
+        self.alive()?;
+        self.looping = true;
+        self.order.reuse();
+        self.drop_unread()?;
+        let again = self.receive_overlay()? && self.receive_initial()?;
+        let again = again && (self.passes == 0 || self.has_initial());
+        if again {
+            self.passes += 1;
+            self.endpoint.status().count_iteration();
+        } else {
+            self.finish()?;
+        }
+        Ok(again)
+    }
+
+    fn has_initial(&self) -> bool {
+        self.table.ports.iter().any(|port| port.operator == Operator::FInit && port.is_connected())
+    }
+
+    /// Forgets initial messages that the code did not look at in the pass before.
+    fn drop_unread(&mut self) -> Result<(), Error> {
+        if let Some(&(port, slot)) = self.initial.keys().next() {
+            let port = self.table.ports[port].describe(slot);
+            self.log(
+                LogLevel::Warning,
+                &format!(
+                    "the message on F_INIT port {port} was not received before the next pass; it is dropped"
+                ),
+            )?;
+            self.initial.clear();
+        }
+        Ok(())
+    }
+
+    /// Takes in the overlay of this pass, if the settings port is connected. False if it has ended.
+    fn receive_overlay(&mut self) -> Result<bool, Error> {
+        let port = self.table.ports.iter().position(|port| port.name == SETTINGS_PORT && port.is_connected());
+        let Some(port) = port else {
+            self.overlays.set(Settings::new());
+            return Ok(true);
+        };
+        let Some((message, came)) = self.receive_raw(port, 0, None)? else { return Ok(false) };
+        let own = from_value(&message.data).ok_or_else(|| {
+            Error::Unexpected(format!(
+                "{SETTINGS_PORT} received {}; only settings can be sent to it",
+                crate::message::kind_of(&message.data)
+            ))
+        })?;
+        let mut overlay = came.as_deref().and_then(from_value).unwrap_or_default();
+        overlay.update(&own);
+        self.overlays.set(overlay);
+        Ok(true)
+    }
+
+    /// Takes in a message on every connected `F_INIT` slot. False if they have ended.
+    fn receive_initial(&mut self) -> Result<bool, Error> {
+        let settings_connected =
+            self.table.ports.iter().any(|port| port.name == SETTINGS_PORT && port.is_connected());
+        let mut first = !settings_connected;
+        for port in 0..self.table.ports.len() {
+            let here = &self.table.ports[port];
+            if here.operator != Operator::FInit || here.name == SETTINGS_PORT {
+                continue;
+            }
+            for slot in 0..here.slots.len() {
+                if self.table.ports[port].slots[slot].is_empty() {
+                    continue;
+                }
+                let Some((mut message, came)) = self.receive_raw(port, slot, None)? else { return Ok(false) };
+                let overlay = came.as_deref().and_then(from_value).unwrap_or_default();
+                if self.flags.dont_apply_overlay {
+                    message.settings = Some(overlay);
+                } else if first {
+                    self.overlays.set(overlay);
+                    first = false;
+                } else {
+                    self.check_overlay(port, slot, came.as_ref())?;
+                }
+                self.initial.insert((port, slot), message);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A setting's value for this instance, overlay included: the longest name that fits wins, as in MUSCLE 3.
+    ///
+    /// # Errors
+    /// `Setting` if it is not set or not of the wanted type; `None` wants none in particular.
+    pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
+        let reference = Reference::new(name)
+            .map_err(|error| Error::Setting(format!("\"{name}\" is no name for a setting: {error}")))?;
+        let layers = [self.overlays.current(), &self.base];
+        let found = match wanted {
+            Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
+            None => match Settings::layered(&layers, &self.name, &reference) {
+                Some((_, value)) => return Ok(value.clone()),
+                None => {
+                    Err(ligament_model::SettingError::NotSet { name: reference, instance: self.name.clone() })
+                }
+            },
+        };
+        found.map_err(|error| Error::Setting(error.to_string()))
+    }
+
+    /// The names of the settings that this instance can ask for.
+    pub fn list_settings(&self) -> Vec<String> {
+        let mut all = self.base.clone();
+        all.update(self.overlays.current());
+        all.names_for(&self.name)
+    }
+
+    /// The ports by operator, in the model's order.
+    pub fn list_ports(&self) -> BTreeMap<&'static str, Vec<String>> {
+        let mut ports: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+        for port in self.table.ports.iter().filter(|port| port.name != SETTINGS_PORT) {
+            ports.entry(port.operator.name()).or_default().push(port.name.clone());
+        }
+        ports
+    }
+
+    /// Whether something is connected to the port.
+    pub fn is_connected(&self, port: &str) -> Result<bool, Error> {
+        Ok(self.table.ports[self.table.find(port)?].is_connected())
+    }
+
+    /// Whether the port has slots.
+    pub fn is_vector_port(&self, port: &str) -> Result<bool, Error> {
+        Ok(self.table.ports[self.table.find(port)?].vector)
+    }
+
+    /// How many slots a vector port has.
+    ///
+    /// # Errors
+    /// `Usage` for a port without slots.
+    pub fn get_port_length(&self, port: &str) -> Result<usize, Error> {
+        let port = &self.table.ports[self.table.find(port)?];
+        if port.vector {
+            Ok(port.slots.len())
+        } else {
+            Err(Error::Usage(format!("port \"{}\" is not a vector port, so it has no length", port.name)))
+        }
+    }
+
+    /// Writes a line to the run's log, where the model lets lines of this level through.
+    pub fn log(&mut self, level: LogLevel, text: &str) -> Result<(), Error> {
+        if level < self.log_level {
+            return Ok(());
+        }
+        let line = Request::Log { level: level as u8, text: text.to_owned() };
+        let told = self.endpoint.custodian().tell(&line);
+        told.map_err(|error| Error::during(error, || "writing to the run's log".into()))
+    }
+
+    /// Ends the run because of an error in this code: the others are told the reason.
+    pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
+        if std::mem::replace(&mut self.over, true) {
+            return Ok(());
+        }
+        self.endpoint.end(true);
+        let told = self.endpoint.custodian().tell(&Request::Failed { why: why.to_owned() });
+        told.map_err(|error| Error::during(error, || "reporting an error".into()))
+    }
+
+    /// Ends all conduits that this instance sends on and signs off. Called by `reuse_instance` when it says no, and
+    /// when an instance that did not fail is dropped.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if self.over || self.forks != sys::forks() {
+            return Ok(());
+        }
+        self.over = true;
+        for port in 0..self.table.ports.len() {
+            if !self.table.ports[port].operator.sends() {
+                continue;
+            }
+            for slot in 0..self.table.ports[port].slots.len() {
+                if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
+                    continue;
+                }
+                for i in 0..self.table.ports[port].slots[slot].len() {
+                    let channel = self.table.ports[port].slots[slot][i];
+                    self.endpoint.end_channel(channel).map_err(|error| {
+                        Error::during(error, || {
+                            format!("closing port {}", self.table.ports[port].describe(slot))
+                        })
+                    })?;
+                }
+            }
+        }
+        self.endpoint.end(false);
+        let told = self.endpoint.custodian().tell(&Request::Finished);
+        told.map_err(|error| Error::during(error, || "signing off".into()))
+    }
+
+    /// Whether `finish` or `error_shutdown` has been called.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// While waiting, `check` is asked at least once a second whether to give up with `Interrupted`.
+    pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
+        self.endpoint.set_interrupt_check(check);
+    }
+
+    /// Refuses calls after the end and in a forked child.
+    #[inline]
+    pub(crate) fn alive(&self) -> Result<(), Error> {
+        if self.over || self.forks != sys::forks() {
+            return Err(self.why_dead());
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn why_dead(&self) -> Error {
+        Error::Usage(if self.over {
+            format!("instance {} is over: reuse_instance() said no, or it was shut down", self.name_text)
+        } else {
+            format!(
+                "this process is a fork of instance {}; only the process that made it may use it",
+                self.name_text
+            )
+        })
+    }
+
+    /// Notes that a port was used, and reports a deviation from the loop's order.
+    #[inline]
+    pub(crate) fn note_use(&mut self, port: usize) -> Result<(), Error> {
+        let here = &self.table.ports[port];
+        if let Some(deviation) = self.order.used(here.operator) {
+            let text = format!("port \"{}\": {} {deviation}", here.name, self.name_text);
+            self.log(LogLevel::Warning, &text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // A panic is a failure, not an end.
+        if std::thread::panicking() {
+            let _ = self.error_shutdown("the code panicked");
+        } else {
+            let _ = self.finish();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What goes through a port: messages out, messages in, loans, and arrays to receive into.
+
+use crate::error::Error;
+use ligament_model::Settings;
+use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+
+/// A message to be sent: times in model time (s), and a value over the caller's own memory.
+#[derive(Debug, Clone)]
+pub struct Outgoing<'a> {
+    /// The model time that the data belongs to, s.
+    pub timestamp: f64,
+    /// The model time of the next message on this port, s, if there will be one.
+    pub next_timestamp: Option<f64>,
+    /// The value.
+    pub data: ValueRef<'a>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// A message without a next one.
+    pub fn at(timestamp: f64, data: impl Into<ValueRef<'a>>) -> Outgoing<'a> {
+        Outgoing { timestamp, next_timestamp: None, data: data.into() }
+    }
+
+    /// Says when the next message on this port will be, s.
+    pub fn next(mut self, timestamp: f64) -> Outgoing<'a> {
+        self.next_timestamp = Some(timestamp);
+        self
+    }
+}
+
+/// A message that was received. Arrays in it are read-only views of where the sender put them; they stay valid for
+/// as long as the message, or a clone of them, is kept.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// The model time that the data belongs to, s.
+    pub timestamp: f64,
+    /// The model time of the sender's next message, s, if it said so.
+    pub next_timestamp: Option<f64>,
+    /// The value.
+    pub data: Value,
+    /// The settings overlay that came with it, where the instance asked not to have it applied.
+    pub settings: Option<Settings>,
+}
+
+impl Message {
+    /// Its times.
+    pub fn times(&self) -> Times {
+        Times { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
+    }
+
+    /// Its data as an array.
+    ///
+    /// # Errors
+    /// `Unexpected` if it is something else.
+    pub fn array(&self) -> Result<&Array, Error> {
+        match &self.data {
+            Value::Array(array) => Ok(array),
+            other => Err(Error::Unexpected(format!("the message holds {}, not an array", kind_of(other)))),
+        }
+    }
+}
+
+/// The times of a message, s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times {
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+}
+
+/// What a value is, in words.
+pub(crate) fn kind_of(value: &Value) -> String {
+    match value {
+        Value::None => "nothing".into(),
+        Value::Bool(_) => "a truth value".into(),
+        Value::Int(_) | Value::UInt(_) => "an integer".into(),
+        Value::Float(_) => "a number".into(),
+        Value::Complex(..) => "a complex number".into(),
+        Value::String(_) => "text".into(),
+        Value::Bytes(_) => "bytes".into(),
+        Value::List(_) => "a list".into(),
+        Value::Map(_) => "a map".into(),
+        Value::Settings(_) => "settings".into(),
+        Value::Array(array) => format!("an array of {} with shape {:?}", array.dtype().name(), array.shape()),
+    }
+}
+
+/// Memory that the receiver of a message will read in place: fill it, then send it. The sender cannot reach it any
+/// more after that.
+pub struct Loan {
+    pub(crate) inner: ligament_shm::endpoint::Loan,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) order: Order,
+    pub(crate) meta: Option<ArrayMeta>,
+}
+
+impl Loan {
+    /// The bytes of the elements, 64-byte aligned. They hold whatever was there before.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.inner.bytes_mut()
+    }
+
+    /// The first byte, for callers in other languages.
+    pub fn start(&self) -> *mut u8 {
+        self.inner.start()
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extents.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+}
+
+/// An array of the caller's to receive into: contiguous in its order.
+pub struct ArrayMut<'a> {
+    pub dtype: DType,
+    pub shape: &'a [u64],
+    pub order: Order,
+    /// The bytes of the elements.
+    pub data: &'a mut [u8],
+}
+
+impl ArrayMut<'_> {
+    /// Copies `array` here.
+    ///
+    /// # Errors
+    /// `Unexpected` if type or shape differ; nothing is written then.
+    pub(crate) fn fill_from(&mut self, array: &Array) -> Result<(), Error> {
+        if array.dtype() != self.dtype || array.shape() != self.shape {
+            return Err(Error::Unexpected(format!(
+                "an array of {} with shape {:?} came, where one of {} with shape {:?} was to be received into",
+                array.dtype().name(),
+                array.shape(),
+                self.dtype.name(),
+                self.shape
+            )));
+        }
+        if array.nbytes() != self.data.len() as u64 {
+            return Err(Error::Usage(format!(
+                "shape {:?} of {} takes {} bytes, but the array to receive into has {}",
+                self.shape,
+                self.dtype.name(),
+                array.nbytes(),
+                self.data.len()
+            )));
+        }
+        let same_layout = array.order() == self.order || self.shape.len() < 2;
+        if array.own_strides().is_none() && same_layout {
+            self.data.copy_from_slice(array.data());
+            return Ok(());
+        }
+        self.scatter(array);
+        Ok(())
+    }
+
+    /// Element by element, where the layouts differ.
+    fn scatter(&mut self, array: &Array) {
+        let size = self.dtype.size();
+        let from = array.strides();
+        let source: &[u8] = array.data();
+        let ndim = self.shape.len();
+        let mut index = vec![0u64; ndim];
+        let fastest: Vec<usize> = match self.order {
+            Order::RowMajor => (0..ndim).rev().collect(),
+            Order::ColumnMajor => (0..ndim).collect(),
+        };
+        for element in self.data.chunks_exact_mut(size) {
+            let at: i64 = index.iter().zip(&from).map(|(&i, &stride)| i as i64 * stride).sum();
+            element.copy_from_slice(&source[at as usize..at as usize + size]);
+            for &axis in &fastest {
+                index[axis] += 1;
+                if index[axis] < self.shape[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+    }
+}
+
+impl<'a> From<&'a Array> for Outgoing<'a> {
+    fn from(array: &'a Array) -> Outgoing<'a> {
+        Outgoing::at(0.0, ValueRef::Array(ArrayRef::from(array)))
+    }
+}

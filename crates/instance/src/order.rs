@@ -1,0 +1,102 @@
+//! Whether a code keeps to the order of the execution loop: receive on `F_INIT`; then any number of times send on
+//! `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once in the
+//! run's log and nothing else happens.
+
+use ligament_model::Operator;
+
+/// Where in its loop an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Init,
+    Steps,
+    Final,
+}
+
+/// Watches one instance.
+#[derive(Debug)]
+pub(crate) struct OrderWatch {
+    phase: Phase,
+    /// Whether the loop is in use at all: without `reuse_instance` there is no order to keep.
+    looping: bool,
+    reported: [bool; 4],
+}
+
+impl OrderWatch {
+    pub fn new() -> OrderWatch {
+        OrderWatch { phase: Phase::Init, looping: false, reported: [false; 4] }
+    }
+
+    /// Another pass of the reuse loop begins.
+    pub fn reuse(&mut self) {
+        self.looping = true;
+        self.phase = Phase::Init;
+    }
+
+    /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
+    #[inline]
+    pub fn used(&mut self, operator: Operator) -> Option<&'static str> {
+        if !self.looping {
+            return None;
+        }
+        let (next, kind, fine) = match operator {
+            Operator::FInit => (Phase::Init, 0, self.phase == Phase::Init),
+            Operator::OI => (Phase::Steps, 1, self.phase != Phase::Final),
+            Operator::S => (Phase::Steps, 2, self.phase != Phase::Final),
+            Operator::OF => (Phase::Final, 3, true),
+            _ => return None,
+        };
+        if fine {
+            self.phase = next;
+            return None;
+        }
+        if std::mem::replace(&mut self.reported[kind], true) {
+            return None;
+        }
+        Some(match operator {
+            Operator::FInit => {
+                "receives on an F_INIT port after its steps have begun; the other components may expect it before"
+            }
+            Operator::OI => {
+                "sends on an O_I port after its final O_F message of this pass; call reuse_instance() between them"
+            }
+            _ => {
+                "receives on an S port after its final O_F message of this pass; call reuse_instance() between them"
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loop_of_a_macro_model_is_in_order() {
+        let mut watch = OrderWatch::new();
+        for _ in 0..2 {
+            watch.reuse();
+            for operator in
+                [Operator::FInit, Operator::OI, Operator::S, Operator::OI, Operator::S, Operator::OF]
+            {
+                assert_eq!(watch.used(operator), None);
+            }
+        }
+    }
+
+    #[test]
+    fn each_deviation_is_reported_once() {
+        let mut watch = OrderWatch::new();
+        watch.reuse();
+        watch.used(Operator::OF);
+        assert!(watch.used(Operator::S).is_some());
+        assert!(watch.used(Operator::S).is_none());
+        assert!(watch.used(Operator::FInit).is_some());
+    }
+
+    #[test]
+    fn free_form_use_is_not_judged() {
+        let mut watch = OrderWatch::new();
+        watch.used(Operator::OF);
+        assert_eq!(watch.used(Operator::S), None);
+    }
+}

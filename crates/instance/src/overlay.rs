@@ -1,0 +1,117 @@
+//! Settings overlays: which are in force here, how they travel. An overlay is sent once to each peer and then
+//! referred to by its number; 0 is the empty one.
+
+use ligament_model::{Reference, SettingValue, Settings};
+use ligament_wire::{SettingValue as WireValue, Value, ValueRef};
+use std::sync::Arc;
+
+/// The overlay in force, and the numbers that this sender has given out.
+#[derive(Default)]
+pub(crate) struct Overlays {
+    current: Settings,
+    number: u32,
+    known: Vec<Settings>,
+    /// The last overlay that came in and was found equal to ours, so that the next look is one comparison.
+    agreed: Option<Arc<Value>>,
+}
+
+impl Overlays {
+    pub fn current(&self) -> &Settings {
+        &self.current
+    }
+
+    /// The number under which messages carry the overlay in force.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Another overlay is in force from now on.
+    pub fn set(&mut self, overlay: Settings) {
+        self.agreed = None;
+        if overlay.is_empty() {
+            self.number = 0;
+        } else {
+            let known = self.known.iter().position(|known| *known == overlay);
+            self.number = known.unwrap_or_else(|| {
+                self.known.push(overlay.clone());
+                self.known.len() - 1
+            }) as u32
+                + 1;
+        }
+        self.current = overlay;
+    }
+
+    /// Whether an overlay that came in is the one in force.
+    pub fn agrees(&mut self, came: Option<&Arc<Value>>) -> bool {
+        let Some(came) = came else { return self.current.is_empty() };
+        if self.agreed.as_ref().is_some_and(|agreed| Arc::ptr_eq(agreed, came)) {
+            return true;
+        }
+        let same = from_value(came).is_some_and(|overlay| overlay == self.current);
+        if same {
+            self.agreed = Some(came.clone());
+        }
+        same
+    }
+}
+
+/// Settings as a message holds them.
+pub(crate) fn to_wire(settings: &Settings) -> Vec<(String, WireValue)> {
+    settings
+        .iter()
+        .map(|(name, value)| {
+            let value = match value.clone() {
+                SettingValue::Str(text) => WireValue::String(text),
+                SettingValue::Int(int) => WireValue::Int(int),
+                SettingValue::Float(float) => WireValue::Float(float),
+                SettingValue::Bool(bool) => WireValue::Bool(bool),
+                SettingValue::IntList(list) => WireValue::IntList(list),
+                SettingValue::FloatList(list) => WireValue::FloatList(list),
+                SettingValue::FloatListList(rows) => WireValue::FloatGrid(rows),
+            };
+            (name.to_string(), value)
+        })
+        .collect()
+}
+
+/// Settings out of a message's value; none if it holds something else. A map of plain values is taken too, since
+/// not every language has settings of its own.
+pub(crate) fn from_value(value: &Value) -> Option<Settings> {
+    let mut settings = Settings::new();
+    match value {
+        Value::Settings(entries) => {
+            for (name, value) in entries {
+                let value = match value.clone() {
+                    WireValue::Bool(bool) => SettingValue::Bool(bool),
+                    WireValue::Int(int) => SettingValue::Int(int),
+                    WireValue::Float(float) => SettingValue::Float(float),
+                    WireValue::String(text) => SettingValue::Str(text),
+                    WireValue::IntList(list) => SettingValue::IntList(list),
+                    WireValue::FloatList(list) => SettingValue::FloatList(list),
+                    WireValue::FloatGrid(rows) => SettingValue::FloatListList(rows),
+                };
+                settings.set(Reference::new(name).ok()?, value);
+            }
+        }
+        Value::Map(entries) => {
+            for (name, value) in entries {
+                let value = match value {
+                    Value::Bool(bool) => SettingValue::Bool(*bool),
+                    Value::Int(int) => SettingValue::Int(*int),
+                    Value::Float(float) => SettingValue::Float(*float),
+                    Value::String(text) => SettingValue::Str(text.clone()),
+                    _ => return None,
+                };
+                settings.set(Reference::new(name).ok()?, value);
+            }
+        }
+        _ => return None,
+    }
+    Some(settings)
+}
+
+/// A value to send settings as.
+pub(crate) fn value_ref(wire: &[(String, WireValue)]) -> ValueRef<'_> {
+    ValueRef::Settings(wire)
+}

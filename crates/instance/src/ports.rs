@@ -1,0 +1,171 @@
+//! Ports: as the code declares them, and as the model has connected them.
+
+use crate::error::Error;
+use ligament_model::Operator;
+use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
+
+/// The ports that a code declares: names by operator; `name[]` is a vector port.
+#[derive(Debug, Clone, Default)]
+pub struct Ports {
+    declared: Vec<(Operator, String)>,
+}
+
+impl Ports {
+    /// No ports yet.
+    pub fn new() -> Ports {
+        Ports::default()
+    }
+
+    /// Adds a port.
+    pub fn add(&mut self, operator: Operator, name: &str) {
+        self.declared.push((operator, name.to_owned()));
+    }
+
+    /// Adds a port, in a chain.
+    pub fn with(mut self, operator: Operator, name: &str) -> Ports {
+        self.add(operator, name);
+        self
+    }
+
+    /// The declaration for the agent.
+    pub(crate) fn declarations(&self) -> Vec<PortDeclaration> {
+        self.declared
+            .iter()
+            .map(|(operator, name)| PortDeclaration {
+                name: name.strip_suffix("[]").unwrap_or(name).to_owned(),
+                operator: operator.name().to_owned(),
+                vector: name.ends_with("[]"),
+            })
+            .collect()
+    }
+}
+
+/// A port of a registered instance.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub name: String,
+    pub operator: Operator,
+    pub vector: bool,
+    /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has at
+    /// most one.
+    pub slots: Vec<Vec<usize>>,
+    /// For each slot: whether the conduit has ended.
+    pub ended: Vec<bool>,
+    /// The ports at the other ends, for messages to people.
+    pub peers: Vec<String>,
+}
+
+impl Port {
+    pub fn is_connected(&self) -> bool {
+        self.slots.iter().any(|channels| !channels.is_empty())
+    }
+
+    /// Checks a slot number given by the user against this port.
+    #[inline]
+    pub fn slot(&self, slot: Option<u32>) -> Result<usize, Error> {
+        match slot {
+            None if !self.vector => Ok(0),
+            Some(slot) if self.vector && (slot as usize) < self.slots.len() => Ok(slot as usize),
+            // A vector port that nobody is connected to has no slots; sending to it goes nowhere.
+            Some(_) if self.vector && !self.is_connected() => Ok(usize::MAX),
+            None => Err(Error::Usage(format!(
+                "port \"{}\" is a vector port with {} slots: say which slot is meant",
+                self.name,
+                self.slots.len()
+            ))),
+            Some(slot) if self.vector => Err(Error::Usage(format!(
+                "port \"{}\" has slots 0 to {}, so there is no slot {slot}",
+                self.name,
+                self.slots.len() - 1
+            ))),
+            Some(slot) => Err(Error::Usage(format!(
+                "port \"{}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare \
+                 the port as \"{}[]\"",
+                self.name, self.name
+            ))),
+        }
+    }
+
+    /// The port and slot as people write it.
+    pub fn describe(&self, slot: usize) -> String {
+        if self.vector {
+            format!("\"{}[{slot}]\"", self.name)
+        } else {
+            format!("\"{}\"", self.name)
+        }
+    }
+}
+
+/// All ports of an instance.
+#[derive(Debug)]
+pub(crate) struct PortTable {
+    pub ports: Vec<Port>,
+}
+
+impl PortTable {
+    /// Puts together what the agent told.
+    pub fn new(
+        infos: &[PortInfo],
+        sends: &[ChannelInfo],
+        receives: &[ChannelInfo],
+    ) -> Result<PortTable, Error> {
+        let mut ports = Vec::with_capacity(infos.len());
+        for info in infos {
+            let operator = Operator::from_name(&info.operator).ok_or_else(|| {
+                Error::System(format!("the agent speaks of an operator \"{}\"", info.operator))
+            })?;
+            let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
+            ports.push(Port {
+                name: info.name.clone(),
+                operator,
+                vector: info.vector,
+                slots: vec![Vec::new(); count],
+                ended: vec![false; count],
+                peers: Vec::new(),
+            });
+        }
+        for channels in [sends, receives] {
+            for (index, channel) in channels.iter().enumerate() {
+                let slot = channel.slot.unwrap_or(0) as usize;
+                let port = ports.get_mut(channel.port as usize);
+                match port.as_ref().and_then(|port| port.slots.get(slot)) {
+                    Some(_) => {}
+                    None => {
+                        return Err(Error::System(format!(
+                            "the agent gave channel {} to port {} slot {slot}, which does not exist",
+                            channel.id, channel.port
+                        )))
+                    }
+                }
+                let port = port.expect("looked at just before");
+                port.slots[slot].push(index);
+                port.peers.push(channel.peer_port.clone());
+            }
+        }
+        Ok(PortTable { ports })
+    }
+
+    /// The port of this name that the operator's direction fits.
+    #[inline]
+    pub fn find(&self, name: &str) -> Result<usize, Error> {
+        match self.ports.iter().position(|port| port.name == name) {
+            Some(index) => Ok(index),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, name: &str) -> Error {
+        if let Some(bare) = name.strip_suffix("[]") {
+            if self.ports.iter().any(|port| port.name == bare) {
+                return Error::Usage(format!("there is no port \"{name}\"; call it \"{bare}\" here"));
+            }
+        }
+        let known: Vec<&str> = self.ports.iter().map(|port| port.name.as_str()).collect();
+        let known = if known.is_empty() { "no ports".to_owned() } else { known.join(", ") };
+        Error::Usage(format!(
+            "there is no port \"{name}\"; this instance has {known}. Declare it where the instance is made, and \
+             in the model"
+        ))
+    }
+}

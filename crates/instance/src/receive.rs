@@ -1,0 +1,236 @@
+//! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
+//! arrays.
+
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::message::{ArrayMut, Message, Times};
+use crate::overlay::from_value;
+use ligament_model::Operator;
+use ligament_shm::status::now;
+use ligament_wire::{Kind, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Until it comes.
+    #[default]
+    Forever,
+    /// At most so long.
+    AtMost(Duration),
+}
+
+impl Wait {
+    fn deadline(self) -> Option<u64> {
+        match self {
+            Wait::Forever => None,
+            Wait::AtMost(time) => {
+                Some(now().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+            }
+        }
+    }
+}
+
+/// A message with the overlay that came with it; none at the conduit's end.
+type Received = Option<(Message, Option<Arc<Value>>)>;
+
+impl Instance {
+    /// The next message on a port (and slot of a vector port), waiting for it.
+    ///
+    /// # Errors
+    /// `Usage` for a port that is not there, does not receive, or is not connected; `Closed` if the conduit has
+    /// ended; `Unexpected` if it comes with another settings overlay; `RunEnds`, `Interrupted`.
+    #[inline]
+    pub fn receive(&mut self, port: &str, slot: Option<u32>) -> Result<Message, Error> {
+        self.receive_within(port, slot, Wait::Forever)
+    }
+
+    /// As `receive`, waiting no longer than `wait`; `TimedOut` if nothing has come by then.
+    #[inline]
+    pub fn receive_within(&mut self, port: &str, slot: Option<u32>, wait: Wait) -> Result<Message, Error> {
+        self.alive()?;
+        let (port, slot) = self.receiving(port, slot)?;
+        if self.looping && self.table.ports[port].operator == Operator::FInit {
+            return self.initial_message(port, slot);
+        }
+        let Some((mut message, came)) = self.receive_raw(port, slot, wait.deadline())? else {
+            return Err(self.closed(port, slot));
+        };
+        if self.flags.dont_apply_overlay {
+            message.settings = Some(came.as_deref().and_then(from_value).unwrap_or_default());
+        } else {
+            self.check_overlay(port, slot, came.as_ref())?;
+        }
+        Ok(message)
+    }
+
+    /// Receives an array into the caller's own.
+    ///
+    /// # Errors
+    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same.
+    pub fn receive_into(
+        &mut self,
+        port: &str,
+        slot: Option<u32>,
+        wait: Wait,
+        into: &mut ArrayMut<'_>,
+    ) -> Result<Times, Error> {
+        let message = self.receive_within(port, slot, wait)?;
+        into.fill_from(message.array()?)?;
+        Ok(message.times())
+    }
+
+    /// Whether a receive on this port would return at once (also because the conduit has ended).
+    pub fn poll(&mut self, port: &str, slot: Option<u32>) -> Result<bool, Error> {
+        self.alive()?;
+        let (port, slot) = self.receiving(port, slot)?;
+        if self.initial.contains_key(&(port, slot)) || self.table.ports[port].ended[slot] {
+            return Ok(true);
+        }
+        let channel = self.table.ports[port].slots[slot][0];
+        self.endpoint.poll(channel).map_err(|error| Error::during(error, || "polling".into()))
+    }
+
+    /// Waits until one of several ports (and slots) can be received from, and says which: an index of `ports`.
+    ///
+    /// # Errors
+    /// As `receive_within`; `Closed` if all of them have ended.
+    pub fn wait_any(&mut self, ports: &[(&str, Option<u32>)], wait: Wait) -> Result<usize, Error> {
+        self.alive()?;
+        let mut channels = Vec::with_capacity(ports.len());
+        let mut which = Vec::with_capacity(ports.len());
+        for (index, &(port, slot)) in ports.iter().enumerate() {
+            let (port, slot) = self.receiving(port, slot)?;
+            if self.initial.contains_key(&(port, slot)) {
+                return Ok(index);
+            }
+            if !self.table.ports[port].ended[slot] {
+                channels.push(self.table.ports[port].slots[slot][0]);
+                which.push(index);
+            }
+        }
+        if channels.is_empty() {
+            return Err(Error::Closed("all of the ports waited for have ended".into()));
+        }
+        let channel = self.endpoint.wait_any(&channels, wait.deadline()).map_err(|error| {
+            let names: Vec<&str> = ports.iter().map(|(name, _)| *name).collect();
+            Error::during(error, || format!("waiting for any of {}", names.join(", ")))
+        })?;
+        let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
+        Ok(which[at])
+    }
+
+    /// Finds a connected, receiving port.
+    #[inline]
+    fn receiving(&self, port: &str, slot: Option<u32>) -> Result<(usize, usize), Error> {
+        let index = self.table.find(port)?;
+        let here = &self.table.ports[index];
+        if !here.operator.receives() {
+            return Err(Error::Usage(format!(
+                "port \"{port}\" is an {} port, which sends; receive on F_INIT and S ports",
+                here.operator.name()
+            )));
+        }
+        let slot = here.slot(slot)?;
+        if here.slots.get(slot).is_none_or(|channels| channels.is_empty()) {
+            return Err(Error::Usage(format!(
+                "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the \
+                 model, or ask is_connected() first"
+            )));
+        }
+        Ok((index, slot))
+    }
+
+    /// A message that `reuse_instance` took in.
+    fn initial_message(&mut self, port: usize, slot: usize) -> Result<Message, Error> {
+        self.note_use(port)?;
+        self.initial.remove(&(port, slot)).ok_or_else(|| {
+            Error::Usage(format!(
+                "the message on F_INIT port {} was received already; there is one for each time that \
+                 reuse_instance() says yes",
+                self.table.ports[port].describe(slot)
+            ))
+        })
+    }
+
+    #[cold]
+    fn closed(&self, port: usize, slot: usize) -> Error {
+        let here = &self.table.ports[port];
+        let peer = here.peers.get(slot).or(here.peers.first()).cloned().unwrap_or_default();
+        Error::Closed(format!(
+            "port {} was closed by its sender ({peer}): nothing more will come; does the sender end its loop \
+             before this one does?",
+            here.describe(slot)
+        ))
+    }
+
+    /// The next message as it comes, whatever the loop says; none at the conduit's end.
+    #[inline]
+    pub(crate) fn receive_raw(
+        &mut self,
+        port: usize,
+        slot: usize,
+        deadline: Option<u64>,
+    ) -> Result<Received, Error> {
+        self.note_use(port)?;
+        if self.table.ports[port].ended[slot] {
+            return Ok(None);
+        }
+        let channel = self.table.ports[port].slots[slot][0];
+        let arrived = match self.endpoint.receive(channel, deadline) {
+            Ok(arrived) => arrived,
+            Err(error) => return Err(self.while_receiving(error, port, slot)),
+        };
+        let header = arrived.header;
+        if header.kind == Kind::End {
+            self.table.ports[port].ended[slot] = true;
+            return Ok(None);
+        }
+        let overlay = match header.overlay {
+            0 => None,
+            number => Some(self.endpoint.overlay(channel, number).cloned().ok_or_else(|| {
+                Error::System(format!(
+                    "a message on port {} names settings overlay {number}, which never came",
+                    self.table.ports[port].describe(slot)
+                ))
+            })?),
+        };
+        let data = match arrived.into_value() {
+            Ok(data) => data,
+            Err(error) => return Err(self.while_receiving(error, port, slot)),
+        };
+        let message = Message {
+            timestamp: header.timestamp,
+            next_timestamp: header.next_timestamp,
+            data,
+            settings: None,
+        };
+        Ok(Some((message, overlay)))
+    }
+
+    #[cold]
+    fn while_receiving(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+        let here = &self.table.ports[port];
+        let peer = here.peers.get(slot).cloned().unwrap_or_default();
+        Error::during(error, || format!("receiving on port {} from {peer}", here.describe(slot)))
+    }
+
+    /// Refuses a message that was sent under other settings than ours.
+    #[inline]
+    pub(crate) fn check_overlay(
+        &mut self,
+        port: usize,
+        slot: usize,
+        came: Option<&Arc<Value>>,
+    ) -> Result<(), Error> {
+        if self.overlays.agrees(came) {
+            return Ok(());
+        }
+        Err(Error::Unexpected(format!(
+            "the message on port {} was made with other settings than this instance has now: two branches of an \
+             ensemble are being mixed. Check that its F_INIT and S ports are connected to the same member",
+            self.table.ports[port].describe(slot)
+        )))
+    }
+}

@@ -1,0 +1,150 @@
+//! Sending: values over the caller's memory, and loans.
+
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::message::{Loan, Outgoing, Times};
+use crate::overlay::{to_wire, value_ref};
+use ligament_wire::{array_head, ArrayMeta, DType, Encoder, Header, Kind, Order};
+
+impl Instance {
+    /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
+    /// caller does with its memory afterwards is never seen. Blocks only while the conduit's budget is spent.
+    /// Nothing happens on a port that is not connected.
+    ///
+    /// # Errors
+    /// `Usage` for a port that is not there or does not send; `OutOfMemory`; `RunEnds`; `Interrupted`.
+    #[inline]
+    pub fn send(&mut self, port: &str, message: &Outgoing<'_>, slot: Option<u32>) -> Result<(), Error> {
+        self.alive()?;
+        let (port, slot) = self.sending(port, slot)?;
+        self.note_use(port)?;
+        if self.unconnected(port, slot) {
+            return Ok(());
+        }
+        let header = self.header(message.timestamp, message.next_timestamp);
+        if header.overlay != 0 {
+            self.announce_overlay(port, slot)?;
+        }
+        let plan = self.encoder.plan(&message.data).map_err(|error| {
+            Error::Usage(format!(
+                "what is to be sent on port {}: {error}",
+                self.table.ports[port].describe(slot)
+            ))
+        })?;
+        let to = &self.table.ports[port].slots[slot];
+        self.endpoint.send(to, header, &plan).map_err(|error| self.while_sending(error, port, slot))
+    }
+
+    /// Memory for an array, to be filled in place and sent without a copy.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `Usage` for a shape that cannot be.
+    pub fn loan(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<Loan, Error> {
+        self.loan_with(dtype, shape, order, None)
+    }
+
+    /// As `loan`, with axis names and a unit.
+    pub fn loan_with(
+        &mut self,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        meta: Option<ArrayMeta>,
+    ) -> Result<Loan, Error> {
+        self.alive()?;
+        let bytes = array_head(dtype, shape, order, meta.as_ref(), &mut self.head)
+            .map_err(|error| Error::Usage(error.to_string()))?
+            .saturating_sub(ligament_wire::align_part(self.head.len() as u64));
+        let inner = self
+            .endpoint
+            .loan(bytes)
+            .map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))?;
+        Ok(Loan { inner, dtype, shape: shape.to_vec(), order, meta })
+    }
+
+    /// Sends what a loan holds, without a copy. The loan is gone, also after an error.
+    ///
+    /// # Errors
+    /// As `send`.
+    pub fn send_loan(&mut self, port: &str, times: Times, loan: Loan, slot: Option<u32>) -> Result<(), Error> {
+        let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
+            self.note_use(port)?;
+            Ok((port, slot))
+        });
+        let (port, slot) = match checked {
+            Ok(found) => found,
+            Err(error) => {
+                self.endpoint.return_loan(loan.inner);
+                return Err(error);
+            }
+        };
+        if self.unconnected(port, slot) {
+            self.endpoint.return_loan(loan.inner);
+            return Ok(());
+        }
+        let header = self.header(times.timestamp, times.next_timestamp);
+        if header.overlay != 0 {
+            self.announce_overlay(port, slot)?;
+        }
+        let body_len = array_head(loan.dtype, &loan.shape, loan.order, loan.meta.as_ref(), &mut self.head)
+            .expect("it was checked when the loan was given");
+        let to = &self.table.ports[port].slots[slot];
+        self.endpoint
+            .send_loan(to, header, loan.inner, &self.head, body_len)
+            .map_err(|error| self.while_sending(error, port, slot))
+    }
+
+    /// Takes a loan back unsent.
+    pub fn return_loan(&mut self, loan: Loan) {
+        self.endpoint.return_loan(loan.inner);
+    }
+
+    /// Finds a sending port.
+    #[inline]
+    fn sending(&self, port: &str, slot: Option<u32>) -> Result<(usize, usize), Error> {
+        let index = self.table.find(port)?;
+        let here = &self.table.ports[index];
+        if !here.operator.sends() {
+            return Err(Error::Usage(format!(
+                "port \"{port}\" is an {} port, which receives; send on O_I and O_F ports",
+                here.operator.name()
+            )));
+        }
+        Ok((index, here.slot(slot)?))
+    }
+
+    #[inline]
+    fn unconnected(&self, port: usize, slot: usize) -> bool {
+        self.table.ports[port].slots.get(slot).is_none_or(|channels| channels.is_empty())
+    }
+
+    #[inline]
+    fn header(&self, timestamp: f64, next_timestamp: Option<f64>) -> Header {
+        Header {
+            kind: Kind::Data,
+            timestamp,
+            next_timestamp,
+            overlay: self.overlays.number(),
+            ..Header::default()
+        }
+    }
+
+    /// Tells the receivers of a slot the overlay in force, those that do not know it yet.
+    fn announce_overlay(&mut self, port: usize, slot: usize) -> Result<(), Error> {
+        let number = self.overlays.number();
+        let to = &self.table.ports[port].slots[slot];
+        if self.endpoint.knows_overlay(to, number) {
+            return Ok(());
+        }
+        let wire = to_wire(self.overlays.current());
+        let mut encoder = Encoder::new();
+        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::Setting(error.to_string()))?;
+        self.endpoint.announce_overlay(to, number, &plan).map_err(|error| self.while_sending(error, port, slot))
+    }
+
+    #[cold]
+    fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+        let here = &self.table.ports[port];
+        Error::during(error, || format!("sending on port {}", here.describe(slot)))
+    }
+}
