@@ -1,0 +1,59 @@
+// MADV_POPULATE_WRITE says no where touching would be a SIGBUS: past the end, and in a file system that is full.
+#include "proof.h"
+#include <sys/mount.h>
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static int signal_when_touched(char *place) {
+    pid_t child = fork_guarded();
+    int status;
+    if (child == 0) *(volatile char *)place = 1, _exit(0);
+    CLAIM(waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static char *map(int fd, size_t size) {
+    char *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CLAIM(start != MAP_FAILED);
+    return start;
+}
+
+// A user namespace in which this user is root: what an ordinary user needs before it may mount.
+static int own_namespace(void) {
+    char line[64];
+    int size = snprintf(line, sizeof line, "0 %d 1", (int)getuid());
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return 0;
+    int map = open("/proc/self/uid_map", O_WRONLY), written = map >= 0 && write(map, line, size) == size;
+    close(map);
+    return written;
+}
+
+int main(void) {
+    char folder[] = "/tmp/kernel-proof-XXXXXX", file[64];
+    int fd = memfd_create("short", MFD_CLOEXEC);
+    CLAIM(ftruncate(fd, 4096) == 0);
+    char *start = map(fd, 8192);
+    if (madvise(start, 4096, MADV_POPULATE_WRITE) == -1 && errno == EINVAL) SKIP("needs kernel 5.14 or newer");
+    CLAIM(start[0] == 0 && madvise(start, 8192, MADV_POPULATE_WRITE) == -1 && errno == EFAULT);
+    CLAIM(signal_when_touched(start + 4096) == SIGBUS);
+
+    CLAIM(mkdtemp(folder) != NULL);
+    if (unshare(CLONE_NEWNS) != 0 && !own_namespace()) {
+        rmdir(folder);
+        printf("past the end: EFAULT, where touching is SIGBUS (a full file system needs a namespace: not tried)\n");
+        return 0;
+    }
+    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);  // the mount below is seen by this process alone
+    int mounted = mount("none", folder, "tmpfs", 0, "size=1m");
+    snprintf(file, sizeof file, "%s/slab", folder);
+    if (mounted == 0) {
+        CLAIM((fd = open(file, O_RDWR | O_CREAT, 0600)) >= 0 && ftruncate(fd, 4 << 20) == 0);
+        start = map(fd, 4 << 20);
+        CLAIM(madvise(start, 4 << 20, MADV_POPULATE_WRITE) == -1 && errno == EFAULT);
+        CLAIM(signal_when_touched(start + (4 << 20) - 1) == SIGBUS);
+        umount2(folder, MNT_DETACH);
+    }
+    rmdir(folder);
+    printf("EFAULT where touching is SIGBUS: past the end%s\n", mounted == 0 ? ", and in a full tmpfs" : "");
+}
