@@ -19,14 +19,19 @@ static char *map(int fd, size_t size) {
     return start;
 }
 
+static int put(const char *file, const char *text) {
+    int fd = open(file, O_WRONLY), written = fd >= 0 && write(fd, text, strlen(text)) > 0;
+    close(fd);
+    return written;
+}
+
 // A user namespace in which this user is root: what an ordinary user needs before it may mount.
 static int own_namespace(void) {
-    char line[64];
-    int size = snprintf(line, sizeof line, "0 %d 1", (int)getuid());
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return 0;
-    int map = open("/proc/self/uid_map", O_WRONLY), written = map >= 0 && write(map, line, size) == size;
-    close(map);
-    return written;
+    char user[32], group[32];
+    snprintf(user, sizeof user, "0 %d 1", (int)getuid());
+    snprintf(group, sizeof group, "0 %d 1", (int)getgid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && put("/proc/self/uid_map", user) &&
+        put("/proc/self/setgroups", "deny") && put("/proc/self/gid_map", group);
 }
 
 int main(void) {
