@@ -29,6 +29,9 @@ pub struct Doorbell {
     /// Whether the owner is counted as awake.
     awake: AtomicU32,
     spare: [AtomicU32; 12],
+    /// Who sleeps on the futex, in loom's world.
+    #[cfg(loom)]
+    sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
 }
 
 #[cfg(not(loom))]
@@ -44,6 +47,8 @@ impl Doorbell {
             control: AtomicU32::new(0),
             awake: AtomicU32::new(0),
             spare: std::array::from_fn(|_| AtomicU32::new(0)),
+            #[cfg(loom)]
+            sleepers: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
         }
     }
 
@@ -62,12 +67,16 @@ impl Doorbell {
         }
     }
 
-    /// Wakes the owner if it is parked, or keeps it from parking.
+    /// Wakes the owner if it is parked.
+    ///
+    /// The flag goes first and the bell after it: a ring that takes the flag of a park has the bell still before
+    /// it, so that this park cannot sleep on. (The other way round a late ring could take the flag of the next
+    /// park without waking it; loom found that.)
     #[cold]
     pub fn ring(&self) {
-        self.bell.fetch_add(1, Ordering::SeqCst);
         if self.parked.swap(0, Ordering::SeqCst) != 0 {
-            wake(&self.bell);
+            self.bell.fetch_add(1, Ordering::SeqCst);
+            wake(self);
         }
     }
 
@@ -84,7 +93,7 @@ impl Doorbell {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
         barrier::heavy();
-        let interrupted = !ready() && wait(&self.bell, before, at_most);
+        let interrupted = !ready() && wait(self, before, at_most);
         self.parked.store(0, Ordering::SeqCst);
         interrupted
     }
@@ -101,17 +110,17 @@ impl Default for Doorbell {
 pub type Timeout = Duration;
 
 #[cfg(not(loom))]
-fn wait(word: &AtomicU32, seen: u32, at_most: Timeout) -> bool {
+fn wait(door: &Doorbell, seen: u32, at_most: Timeout) -> bool {
     use rustix::thread::futex;
     let time =
         rustix::time::Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: i64::from(at_most.subsec_nanos()) };
-    matches!(futex::wait(word, futex::Flags::empty(), seen, Some(&time)), Err(rustix::io::Errno::INTR))
+    matches!(futex::wait(&door.bell, futex::Flags::empty(), seen, Some(&time)), Err(rustix::io::Errno::INTR))
 }
 
 #[cfg(not(loom))]
-fn wake(word: &AtomicU32) {
+fn wake(door: &Doorbell) {
     use rustix::thread::futex;
-    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
+    let _ = futex::wake(&door.bell, futex::Flags::empty(), u32::MAX >> 1);
 }
 
 #[cfg(loom)]
@@ -225,14 +234,18 @@ mod model {
     /// There is no time in the model: a lost wake-up is a deadlock, which loom reports.
     pub type Timeout = ();
 
-    pub fn wait(word: &AtomicU32, seen: u32, _: Timeout) -> bool {
-        while word.load(Ordering::SeqCst) == seen {
-            loom::thread::yield_now();
+    pub fn wait(door: &Doorbell, seen: u32, _: Timeout) -> bool {
+        let mut held = door.sleepers.0.lock().unwrap();
+        while door.bell.load(Ordering::SeqCst) == seen {
+            held = door.sleepers.1.wait(held).unwrap();
         }
         false
     }
 
-    pub fn wake(_: &AtomicU32) {}
+    pub fn wake(door: &Doorbell) {
+        let _held = door.sleepers.0.lock().unwrap();
+        door.sleepers.1.notify_all();
+    }
 
     #[test]
     fn a_publication_never_leaves_its_reader_parked() {
@@ -255,7 +268,10 @@ mod model {
 
     #[test]
     fn two_senders_wake_one_reader() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        // All interleavings take minutes; those with up to three preemptions hold every bug that was tried.
+        model.preemption_bound = Some(3);
+        model.check(|| {
             let bell = loom::sync::Arc::new(Doorbell::new());
             let messages = loom::sync::Arc::new(AtomicU32::new(0));
             let senders: Vec<_> = (0..2)

@@ -130,8 +130,8 @@ impl RingWriter {
         for (word, value) in slot.words[8..].iter().zip(body) {
             word.store(*value, Ordering::Relaxed);
         }
-        for i in 0..STAMPED {
-            slot.words[i].store(header[i], Ordering::Relaxed);
+        for (word, value) in slot.words[..STAMPED].iter().zip(header) {
+            word.store(*value, Ordering::Relaxed);
         }
         let last = (header[STAMPED] & STAMPED_MASK) | (self.next.stamp << STAMP_SHIFT);
         slot.words[STAMPED].store(last, Ordering::Release);

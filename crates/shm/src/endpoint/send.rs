@@ -310,7 +310,7 @@ impl<C: Custodian> Endpoint<C> {
         body: &SlotBody,
         block: Option<BlockId>,
     ) -> Result<(), ShmError> {
-        if !self.out[peer].ring.as_mut().is_some_and(|ring| ring.writer.room() > 0) {
+        if self.out[peer].ring.as_mut().is_none_or(|ring| ring.writer.room() == 0) {
             self.make_room(peer)?;
             if self.out[peer].ended {
                 return Ok(());

@@ -1,0 +1,178 @@
+//! A domain without processes: an agent's book-keeping behind a lock, and endpoints for the threads of a test.
+#![allow(dead_code)]
+
+use ligament_shm::area::Layout;
+use ligament_shm::board::Board;
+use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
+use ligament_shm::memory::create;
+use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
+use ligament_wire::control::ChannelInfo;
+use rustix::fd::OwnedFd;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+struct Memory {
+    area: OwnedFd,
+    outbox: OwnedFd,
+    layout: Layout,
+    /// Distinct senders to this endpoint, in the order of their inboxes.
+    senders: Vec<u32>,
+    slabs: HashMap<u32, (OwnedFd, u64)>,
+    next_slab: u32,
+    mail: Vec<AgentNotice>,
+}
+
+struct World {
+    board_fd: OwnedFd,
+    board: Board,
+    endpoints: Vec<Memory>,
+    limit: u64,
+    granted: u64,
+}
+
+/// One way from an endpoint to another.
+#[derive(Clone, Copy)]
+pub struct Conduit {
+    pub from: u32,
+    pub to: u32,
+    pub budget: u64,
+}
+
+/// The domain.
+#[derive(Clone)]
+pub struct Domain {
+    world: Arc<Mutex<World>>,
+    conduits: Arc<Vec<Conduit>>,
+}
+
+/// An endpoint's line to the domain.
+pub struct Line {
+    world: Arc<Mutex<World>>,
+    me: u32,
+}
+
+fn dup(fd: &OwnedFd) -> OwnedFd {
+    fd.try_clone().unwrap()
+}
+
+impl Domain {
+    /// A domain of `endpoints`, whose slabs may take `limit` bytes together.
+    pub fn new(endpoints: u32, conduits: &[Conduit], limit: u64) -> Domain {
+        let asymmetric = barrier::register(true);
+        let board_fd = create("board", Board::size(endpoints as usize)).unwrap();
+        let board = Board::create(&board_fd, endpoints as usize, 2, asymmetric).unwrap();
+        let endpoints = (0..endpoints)
+            .map(|me| {
+                let mut senders: Vec<u32> = conduits.iter().filter(|c| c.to == me).map(|c| c.from).collect();
+                senders.sort();
+                senders.dedup();
+                let channels = conduits.iter().filter(|c| c.to == me).count() as u32;
+                let layout = Layout { channels, inboxes: senders.len() as u32 };
+                Memory {
+                    area: create("area", layout.size()).unwrap(),
+                    outbox: create("outbox", OUTBOX_BYTES).unwrap(),
+                    layout,
+                    senders,
+                    slabs: HashMap::new(),
+                    next_slab: 0,
+                    mail: Vec::new(),
+                }
+            })
+            .collect();
+        let world = World { board_fd, board, endpoints, limit, granted: 0 };
+        Domain { world: Arc::new(Mutex::new(world)), conduits: Arc::new(conduits.to_vec()) }
+    }
+
+    /// Endpoint `me`.
+    pub fn endpoint(&self, me: u32) -> Endpoint<Line> {
+        let info = |id: usize, c: &Conduit, peer: u32| ChannelInfo {
+            id: id as u32,
+            port: 0,
+            slot: None,
+            peer,
+            credit: self.conduits[..id].iter().filter(|earlier| earlier.to == c.to).count() as u32,
+            budget: c.budget,
+            peer_port: String::new(),
+        };
+        let all = || self.conduits.iter().enumerate();
+        let sends: Vec<_> = all().filter(|(_, c)| c.from == me).map(|(i, c)| info(i, c, c.to)).collect();
+        let receives: Vec<_> = all().filter(|(_, c)| c.to == me).map(|(i, c)| info(i, c, c.from)).collect();
+        let world = self.world.lock().unwrap();
+        let memory = &world.endpoints[me as usize];
+        let foundation = Foundation {
+            endpoint: me,
+            board: dup(&world.board_fd),
+            area: dup(&memory.area),
+            outbox: dup(&memory.outbox),
+            layout: memory.layout,
+            pinned_limit: 1 << 30,
+        };
+        if !memory.mail.is_empty() {
+            world.board.doorbell(me).unwrap().call();
+        }
+        drop(world);
+        Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me }).unwrap()
+    }
+
+    /// Bytes of slabs granted and not given back.
+    pub fn granted(&self) -> u64 {
+        self.world.lock().unwrap().granted
+    }
+
+    /// Tells an endpoint something.
+    pub fn tell(&self, to: u32, notice: AgentNotice) {
+        let mut world = self.world.lock().unwrap();
+        world.endpoints[to as usize].mail.push(notice);
+        world.board.doorbell(to).unwrap().call();
+    }
+}
+
+impl Custodian for Line {
+    fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
+        let mut world = self.world.lock().unwrap();
+        if world.granted + bytes > world.limit {
+            return Err(ShmError::OutOfMemory { bytes, reason: "the test's limit".into() });
+        }
+        world.granted += bytes;
+        let memory = &mut world.endpoints[self.me as usize];
+        let id = memory.next_slab;
+        memory.next_slab += 1;
+        let fd = create("slab", bytes as usize).unwrap();
+        memory.slabs.insert(id, (dup(&fd), bytes));
+        Ok((id, fd))
+    }
+
+    fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError> {
+        let mut world = self.world.lock().unwrap();
+        let (_, bytes) = world.endpoints[self.me as usize].slabs.remove(&slab).expect("a slab is dropped once");
+        world.granted -= bytes;
+        Ok(())
+    }
+
+    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+        let mut world = self.world.lock().unwrap();
+        let outbox = dup(&world.endpoints[self.me as usize].outbox);
+        let memory = &mut world.endpoints[to as usize];
+        let inbox = memory.senders.iter().position(|&s| s == self.me).expect("there is a conduit") as u32;
+        memory.mail.push(AgentNotice::RingOpened { from: self.me, outbox, offset, slots, inbox });
+        let opened = Opened { area: dup(&memory.area), layout: memory.layout, inbox };
+        world.board.doorbell(to).unwrap().call();
+        Ok(opened)
+    }
+
+    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+        let world = self.world.lock().unwrap();
+        match world.endpoints[of as usize].slabs.get(&slab) {
+            Some((fd, bytes)) => Ok((dup(fd), *bytes)),
+            None => Err(ShmError::Malformed(format!("no slab {slab}"))),
+        }
+    }
+
+    fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError> {
+        Ok(std::mem::take(&mut self.world.lock().unwrap().endpoints[self.me as usize].mail))
+    }
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+}

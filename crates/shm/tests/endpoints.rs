@@ -1,0 +1,329 @@
+//! What endpoints promise each other, without an agent or processes: order, completeness, credit, views, loans,
+//! streaming, and an end for every wait.
+
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Conduit, Domain, Line};
+use ligament_shm::endpoint::AgentNotice;
+use ligament_shm::status::now;
+use ligament_shm::{Endpoint, ShmError};
+use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, Kind, Order, Value, ValueRef};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+const GENEROUS: u64 = 64 << 20;
+const PLENTY: u64 = 8 << 30;
+
+fn one_way(budget: u64, limit: u64) -> Domain {
+    Domain::new(2, &[Conduit { from: 0, to: 1, budget }], limit)
+}
+
+fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef<'_>) -> Result<(), ShmError> {
+    let mut encoder = Encoder::new();
+    let header = Header { kind: Kind::Data, timestamp: time, ..Header::default() };
+    endpoint.send(to, header, &encoder.plan(value).unwrap())
+}
+
+fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
+    let deadline = Some(now() + 20_000_000_000);
+    let arrived = endpoint.receive(channel, deadline).unwrap();
+    (arrived.header.timestamp, arrived.into_value().unwrap())
+}
+
+fn numbers(count: usize, seed: u64) -> Vec<u64> {
+    (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).collect()
+}
+
+fn elements(value: &Value) -> &[u64] {
+    match value {
+        Value::Array(array) => array.as_slice().expect("uint64, aligned"),
+        other => panic!("an array was sent, {other:?} came"),
+    }
+}
+
+fn send_numbers(endpoint: &mut Endpoint<Line>, to: &[usize], data: &[u64]) -> Result<(), ShmError> {
+    let shape = [data.len() as u64];
+    send(endpoint, to, 0.0, &ValueRef::Array(ArrayRef::from_slice(data, &shape, Order::RowMajor)))
+}
+
+#[test]
+fn messages_of_every_size_arrive_whole_and_in_order() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let sizes: Vec<usize> = (0..60).chain([100, 1000, 5000, 40_000, 300_000, 2_000_000]).collect();
+    let (from, expected) = (domain.clone(), sizes.clone());
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        for (i, size) in sizes.iter().enumerate() {
+            let data = numbers(*size, i as u64);
+            send_numbers(&mut endpoint, &[0], &data).unwrap();
+        }
+        endpoint.end_channel(0).unwrap();
+    });
+    let mut endpoint = domain.endpoint(1);
+    for (i, size) in expected.iter().enumerate() {
+        let (_, value) = receive(&mut endpoint, 0);
+        assert_eq!(elements(&value), numbers(*size, i as u64), "message {i}");
+    }
+    assert_eq!(endpoint.receive(0, None).unwrap().header.kind, Kind::End);
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_sender_may_be_gone_before_its_receiver_starts() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    for i in 0..1000u64 {
+        send_numbers(&mut sender, &[0], &numbers(1 + i as usize % 700, i)).unwrap();
+    }
+    sender.end_channel(0).unwrap();
+    drop(sender);
+    let mut endpoint = domain.endpoint(1);
+    for i in 0..1000u64 {
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(1 + i as usize % 700, i));
+    }
+}
+
+#[test]
+fn what_the_sender_changes_afterwards_is_never_seen() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for size in [4, 4000, 400_000] {
+        let mut data = numbers(size, 1);
+        send_numbers(&mut sender, &[0], &data).unwrap();
+        data.fill(0);
+        send_numbers(&mut sender, &[0], &data).unwrap();
+        let first = receive(&mut receiver, 0).1;
+        assert_eq!(elements(&first), numbers(size, 1));
+        assert_eq!(elements(&receive(&mut receiver, 0).1), data);
+        // The first is still what it was, although its successor has come.
+        assert_eq!(elements(&first), numbers(size, 1));
+    }
+}
+
+#[test]
+fn views_that_are_kept_stay_whole_and_take_no_memory_from_the_rest() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    let mut kept = Vec::new();
+    for i in 0..500u64 {
+        send_numbers(&mut sender, &[0], &numbers(2000, i)).unwrap();
+        let (_, value) = receive(&mut receiver, 0);
+        if i % 10 == 0 {
+            kept.push((i, value));
+        }
+    }
+    for (i, value) in &kept {
+        assert_eq!(elements(value), numbers(2000, *i));
+    }
+    // 50 kept blocks of 16 KiB need one slab of 2 MiB; those given back must have served the other 450.
+    assert!(domain.granted() <= 4 << 20, "{} bytes", domain.granted());
+    assert!(receiver.pinned() >= 50 * 16_000);
+    kept.clear();
+    assert_eq!(receiver.pinned(), 0);
+}
+
+#[test]
+fn a_spent_budget_holds_the_sender_until_the_receiver_receives() {
+    let domain = one_way(100_000, PLENTY);
+    let from = domain.clone();
+    let (progress, seen) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        for i in 0..20u64 {
+            send_numbers(&mut endpoint, &[0], &numbers(5000, i)).unwrap();
+            progress.send(i).unwrap();
+        }
+    });
+    // 40,000 bytes each: two fit, the third must wait for a receive.
+    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(0));
+    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
+    assert!(seen.recv_timeout(Duration::from_millis(200)).is_err());
+    let mut endpoint = domain.endpoint(1);
+    for i in 0..20 {
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(5000, i));
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_receiver_that_never_reads_holds_up_nobody_else() {
+    let conduits = [Conduit { from: 0, to: 1, budget: 10_000 }, Conduit { from: 0, to: 2, budget: 10_000 }];
+    let domain = Domain::new(3, &conduits, PLENTY);
+    let from = domain.clone();
+    let _idle = domain.endpoint(1);
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        send_numbers(&mut endpoint, &[0], &numbers(1000, 0)).unwrap();
+        for i in 0..1000 {
+            send_numbers(&mut endpoint, &[1], &numbers(1000, i)).unwrap();
+        }
+    });
+    let mut reader = domain.endpoint(2);
+    for i in 0..1000 {
+        assert_eq!(elements(&receive(&mut reader, 0).1), numbers(1000, i));
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn one_message_always_fits_whatever_its_size() {
+    let domain = one_way(1000, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for i in 0..3 {
+        send_numbers(&mut sender, &[0], &numbers(100_000, i)).unwrap();
+        assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100_000, i));
+    }
+}
+
+#[test]
+fn one_write_serves_many_receivers_each_counted_apart() {
+    let conduits: Vec<_> = (1..4).map(|to| Conduit { from: 0, to, budget: GENEROUS }).collect();
+    let domain = Domain::new(4, &conduits, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receivers: Vec<_> = (1..4).map(|me| domain.endpoint(me)).collect();
+    let mut held = Vec::new();
+    for i in 0..100u64 {
+        send_numbers(&mut sender, &[0, 1, 2], &numbers(50_000, i)).unwrap();
+        for (who, receiver) in receivers.iter_mut().enumerate() {
+            let (_, value) = receive(receiver, 0);
+            assert_eq!(elements(&value), numbers(50_000, i));
+            if who == 1 && i == 7 {
+                held.push(value);
+            }
+        }
+    }
+    assert_eq!(elements(&held[0]), numbers(50_000, 7));
+    // 400,000 bytes each: one block held, one in use.
+    assert!(domain.granted() <= 3 * 425_984, "{} bytes", domain.granted());
+}
+
+#[test]
+fn a_message_larger_than_memory_allows_is_streamed() {
+    let domain = one_way(GENEROUS, 20 << 20);
+    let from = domain.clone();
+    let data = numbers(8 << 20, 3);
+    let copy = data.clone();
+    let sender = thread::spawn(move || {
+        let mut endpoint = from.endpoint(0);
+        send_numbers(&mut endpoint, &[0], &copy).unwrap();
+        send_numbers(&mut endpoint, &[0], &[1, 2, 3]).unwrap();
+        send_numbers(&mut endpoint, &[0], &copy).unwrap();
+    });
+    let mut receiver = domain.endpoint(1);
+    assert_eq!(elements(&receive(&mut receiver, 0).1), data);
+    assert_eq!(elements(&receive(&mut receiver, 0).1), [1, 2, 3]);
+    assert_eq!(elements(&receive(&mut receiver, 0).1), data);
+    assert!(domain.granted() <= 20 << 20);
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_sender_without_any_memory_gets_an_error_and_can_go_on() {
+    let domain = one_way(GENEROUS, 1000);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    let refused = send_numbers(&mut sender, &[0], &numbers(100_000, 0));
+    assert!(matches!(refused, Err(ShmError::OutOfMemory { .. })), "{refused:?}");
+    send_numbers(&mut sender, &[0], &[5]).unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 0).1), [5]);
+}
+
+#[test]
+fn a_loan_is_received_where_it_was_written() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for i in 0..20u64 {
+        let data = numbers(30_000, i);
+        let mut loan = sender.loan(240_000).unwrap();
+        for (eight, number) in loan.bytes_mut().chunks_exact_mut(8).zip(&data) {
+            eight.copy_from_slice(&number.to_le_bytes());
+        }
+        let mut head = Vec::new();
+        let len = array_head(DType::UInt64, &[30_000], Order::RowMajor, None, &mut head).unwrap();
+        let header = Header { kind: Kind::Data, ..Header::default() };
+        sender.send_loan(&[0], header, loan, &head, len).unwrap();
+        assert_eq!(elements(&receive(&mut receiver, 0).1), data);
+    }
+    let unused = sender.loan(240_000).unwrap();
+    sender.return_loan(unused);
+}
+
+#[test]
+fn a_wait_with_a_time_out_ends_and_loses_nothing() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut receiver = domain.endpoint(1);
+    let waited = receiver.receive(0, Some(now() + 5_000_000));
+    assert!(matches!(waited, Err(ShmError::TimedOut)));
+    let mut sender = domain.endpoint(0);
+    send_numbers(&mut sender, &[0], &[1]).unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 0).1), [1]);
+}
+
+#[test]
+fn a_parked_receiver_is_woken_by_the_message() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let to = domain.clone();
+    let (ready, go) = mpsc::channel();
+    let receiver = thread::spawn(move || {
+        let mut endpoint = to.endpoint(1);
+        ready.send(()).unwrap();
+        (0..50).map(|_| receive(&mut endpoint, 0).0).collect::<Vec<_>>()
+    });
+    go.recv().unwrap();
+    let mut sender = domain.endpoint(0);
+    for i in 0..50 {
+        // Long enough for the receiver to have parked.
+        thread::sleep(Duration::from_millis(2));
+        send(&mut sender, &[0], f64::from(i), &ValueRef::None).unwrap();
+    }
+    assert_eq!(receiver.join().unwrap(), (0..50).map(f64::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn any_of_several_channels_ends_a_wait() {
+    let conduits = [Conduit { from: 0, to: 2, budget: GENEROUS }, Conduit { from: 1, to: 2, budget: GENEROUS }];
+    let domain = Domain::new(3, &conduits, PLENTY);
+    let mut receiver = domain.endpoint(2);
+    let mut second = domain.endpoint(1);
+    send_numbers(&mut second, &[0], &[9]).unwrap();
+    assert_eq!(receiver.wait_any(&[0, 1], None).unwrap(), 1);
+    assert_eq!(elements(&receive(&mut receiver, 1).1), [9]);
+    assert!(matches!(receiver.wait_any(&[0, 1], Some(now() + 1_000_000)), Err(ShmError::TimedOut)));
+}
+
+#[test]
+fn an_endpoint_can_send_to_itself() {
+    let domain = Domain::new(1, &[Conduit { from: 0, to: 0, budget: GENEROUS }], PLENTY);
+    let mut endpoint = domain.endpoint(0);
+    for i in 0..200 {
+        send_numbers(&mut endpoint, &[0], &numbers(i, 1)).unwrap();
+        assert_eq!(elements(&receive(&mut endpoint, 0).1), numbers(i, 1));
+    }
+}
+
+#[test]
+fn the_end_of_the_run_ends_every_wait() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let to = domain.clone();
+    let receiver = thread::spawn(move || to.endpoint(1).receive(0, None).map(|_| ()));
+    domain.tell(1, AgentNotice::RunEnds("a test says so".into()));
+    assert_eq!(receiver.join().unwrap(), Err(ShmError::RunEnds("a test says so".into())));
+}
+
+#[test]
+fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
+    let domain = one_way(10_000, PLENTY);
+    let mut sender = domain.endpoint(0);
+    send_numbers(&mut sender, &[0], &numbers(1000, 0)).unwrap();
+    domain.tell(0, AgentNotice::PeerEnded(1));
+    for i in 0..100 {
+        send_numbers(&mut sender, &[0], &numbers(1000, i)).unwrap();
+    }
+}
