@@ -1,1 +1,180 @@
-//! What can be said of a model without running it
+//! What can be said of a model without running it: every problem at once, each with its place, what is
+//! wrong and what to do. Nothing is printed and nothing is started.
+
+mod executables;
+mod implementations;
+mod report;
+mod resources;
+mod settings;
+mod startup;
+
+pub use report::Report;
+
+use ligament_model::{
+    check_structure, read_file, At, Configuration, ExpandOptions, FileModules, Identifier, Modules, Problem,
+    Reference, SettingValue, Version,
+};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How to check a model.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
+    /// The model to run; without it, the only one that is not used as an implementation.
+    pub model: Option<Reference>,
+    /// Settings from the command line, laid over those of the files.
+    pub settings: Vec<(Reference, SettingValue)>,
+    /// Which components need no program in the files, because code is given for them.
+    pub given: Given,
+    /// Whether to look for executables and other files on this machine.
+    pub files: Files,
+}
+
+/// Components for which code is given, so that they need no program in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Given {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those of these names: of the component, or of its implementation.
+    Names(HashSet<String>),
+    /// All that have no program.
+    Everything,
+}
+
+impl Given {
+    /// Whether code is given for a component with this name and implementation.
+    fn covers(&self, component: &Reference, implementation: Option<&Reference>) -> bool {
+        match self {
+            Given::Nothing => false,
+            Given::Everything => true,
+            Given::Names(names) => {
+                names.contains(&component.to_string())
+                    || implementation.is_some_and(|i| names.contains(&i.to_string()))
+            }
+        }
+    }
+}
+
+/// Whether the files that a model names are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Files {
+    /// They must be on this machine.
+    #[default]
+    MustExist,
+    /// The model is for another machine.
+    Elsewhere,
+}
+
+/// Reads model files, the later ones adding to the earlier, and checks the result. Modules are looked for
+/// in the directories of `YMMSL_PATH` and beside the files that import them.
+pub fn check<P: AsRef<Path>>(paths: &[P], options: &CheckOptions) -> Report {
+    check_with_modules(paths, options, &FileModules::from_env())
+}
+
+/// As `check`, with modules from elsewhere.
+pub fn check_with_modules<P: AsRef<Path>>(
+    paths: &[P],
+    options: &CheckOptions,
+    modules: &dyn Modules,
+) -> Report {
+    let mut config = Configuration::default();
+    let mut problems = Vec::new();
+    let mut version = None;
+    for path in paths {
+        let read = read_file(path.as_ref());
+        problems.extend(read.problems);
+        // Files of both versions are merged by the rules of the newer one.
+        let rules = match version {
+            Some(Version::V02) => Version::V02,
+            _ => read.version,
+        };
+        problems.extend(config.update(read.configuration, rules));
+        version = Some(rules);
+    }
+    let unreadable = problems.iter().any(|p| p.is_error() && config_is_missing(p.code));
+    if unreadable {
+        return Report::new(config, None, problems);
+    }
+    let first_file = paths.first().map(|p| p.as_ref().display().to_string().into());
+    finish(config, problems, options, modules, first_file)
+}
+
+/// Checks a configuration that is in memory already.
+pub fn check_configuration(config: Configuration, options: &CheckOptions) -> Report {
+    finish(config, Vec::new(), options, &FileModules::from_env(), None)
+}
+
+/// Problems after which there is nothing that could be checked further.
+fn config_is_missing(code: &str) -> bool {
+    matches!(
+        code,
+        "yaml-syntax"
+            | "cannot-read-file"
+            | "not-utf8"
+            | "not-a-model"
+            | "file-too-large"
+            | "too-deep"
+            | "alias-expansion"
+            | "bad-alias"
+            | "unknown-tag"
+    )
+}
+
+fn finish(
+    mut config: Configuration,
+    mut problems: Vec<Problem>,
+    options: &CheckOptions,
+    modules: &dyn Modules,
+    first_file: Option<Arc<str>>,
+) -> Report {
+    for (name, value) in &options.settings {
+        config.settings.set(name.clone(), value.clone());
+    }
+    // What a failed import would have brought is not reported as missing once more.
+    let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
+    problems.extend(config.resolve_imports(modules));
+    imported.retain(|name| {
+        let full = |n: &Reference| n.parts().last() == Some(&ligament_model::Part::Name(name.clone()));
+        !config.models.keys().chain(config.programs.keys()).any(full)
+    });
+    let structure = check_structure(&config);
+    let structure_fits = structure.is_empty();
+    problems.extend(structure);
+    implementations::check(&config, options, &imported, &mut problems);
+    if options.files == Files::MustExist {
+        executables::check(&config, &mut problems);
+    }
+    if config.models.is_empty() {
+        // Where something else is wrong, the model is probably there, but could not be read.
+        if problems.is_empty() {
+            let at = At { file: first_file, line: 1, column: 1 };
+            problems.push(Problem::error(
+                "no-model",
+                &at,
+                "there is no model in this file",
+                "add a \"models:\" section, or give the file that has the model as well",
+            ));
+        }
+        return Report::new(config, None, problems);
+    }
+    let flat = match config.flatten(options.model.as_ref()) {
+        Ok(flat) => flat,
+        Err(problem) => {
+            problems.push(problem);
+            return Report::new(config, None, problems);
+        }
+    };
+    settings::check(&config, &flat, &mut problems);
+    resources::check(&config, &flat, &mut problems);
+    let mut resolved = None;
+    if structure_fits {
+        startup::check(&flat, &mut problems);
+        match config.expand_with(&ExpandOptions { model: options.model.clone() }) {
+            Ok(expanded) => resolved = Some(expanded),
+            Err(more) => problems.extend(more.0),
+        }
+    }
+    Report::new(config, resolved, problems)
+}

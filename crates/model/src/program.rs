@@ -5,6 +5,7 @@ use crate::identity::{Identifier, Reference};
 use crate::problem::At;
 use crate::settings::SupportedSetting;
 use indexmap::IndexMap;
+use std::path::{Path, PathBuf};
 
 /// The environment that a program starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +146,25 @@ impl Program {
             at: At::default(),
             executable_at: At::default(),
         }
+    }
+}
+
+impl Program {
+    /// A path that the program names, as it is on this machine: relative paths are relative to the file
+    /// that defines the program, so that a model can be run from anywhere.
+    pub fn beside_file(&self, path: &str) -> PathBuf {
+        let file = self.at.file.as_deref().map(Path::new);
+        match file.and_then(Path::parent) {
+            Some(directory) => directory.join(path),
+            None => PathBuf::from(path),
+        }
+    }
+
+    /// What is to be started: a path if the executable's name has a `/` in it, else the name itself, to be
+    /// looked up on the search path.
+    pub fn executable_path(&self) -> Option<PathBuf> {
+        let executable = self.executable.as_deref()?;
+        Some(if executable.contains('/') { self.beside_file(executable) } else { executable.into() })
     }
 }
 

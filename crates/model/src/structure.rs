@@ -175,14 +175,14 @@ impl<'a> Check<'a, '_> {
                 let advice = self.port_advice(name.parts(), side).unwrap_or_else(|| {
                     "exchange the two ends of the conduit, or declare the port under another operator".into()
                 });
-                let (does, needs) = match side {
-                    Side::Sender => ("receives", "sends"),
-                    Side::Receiver => ("sends", "receives"),
+                let (does, cannot) = match side {
+                    Side::Sender => ("receives", "begin"),
+                    Side::Receiver => ("sends", "end"),
                 };
                 self.error(
                     "wrong-direction",
                     at,
-                    format!("\"{name}.{port}\" is a port of {operator}, which {does}; here stands a port that {needs}"),
+                    format!("\"{name}.{port}\" is a port of {operator}, which {does}, so no conduit can {cannot} there"),
                     advice,
                 );
                 return None;
@@ -235,9 +235,13 @@ impl<'a> Check<'a, '_> {
                 false
             }
             None => {
-                let names: Vec<&str> = self.model.ports.keys().map(Identifier::as_str).collect();
-                let advice = match nearest(port.as_str(), names) {
+                let names: Vec<String> =
+                    self.model.ports.values().filter(|p| fits(p)).map(|p| p.name.to_string()).collect();
+                let advice = match nearest(port.as_str(), names.iter().map(String::as_str)) {
                     Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None if !names.is_empty() => {
+                        format!("write component.port, or one of the model's: {}", listed(&names))
+                    }
                     None => "write it as component.port, with a period between them".into(),
                 };
                 self.error(

@@ -148,8 +148,14 @@ pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) ->
 fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or("");
     let indent = &line[..line.len() - line.trim_start().len()];
+    let unclosed = unclosed_bracket(text, at.line as usize);
     let advice = if indent.contains('\t') {
         "indent with spaces; YAML does not allow tabs there"
+    } else if let Some((bracket, line)) = unclosed {
+        let advice = format!("close the \"{bracket}\" of line {line}");
+        return Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice);
+    } else if info.contains("expected key") || info.contains("block mapping") {
+        "indent this line exactly like the lines that it belongs to"
     } else if info.contains("simple key") || info.contains("':'") {
         "check that the line before it ends with a colon and a value, and that lines which belong together \
          are indented alike"
@@ -163,6 +169,31 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
         "check the indentation, quotes and brackets of this line and the one before it"
     };
     Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice)
+}
+
+/// The last bracket before a line that is still open there, and its line. Quotes are taken to end on the
+/// line where they begin, which is good enough for advice.
+fn unclosed_bracket(text: &str, before: usize) -> Option<(char, usize)> {
+    let mut open = Vec::new();
+    for (i, line) in text.lines().take(before.saturating_sub(1)).enumerate() {
+        let mut quote = None;
+        let mut last = ' ';
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(q), c) if q == c => quote = None,
+                (Some(_), _) => {}
+                (None, '\'' | '"') if !last.is_alphanumeric() => quote = Some(c),
+                (None, '#') if last == ' ' => break,
+                (None, '[' | '{') => open.push((c, i + 1)),
+                (None, ']' | '}') => {
+                    open.pop();
+                }
+                _ => {}
+            }
+            last = c;
+        }
+    }
+    open.pop()
 }
 
 impl Loader<'_> {

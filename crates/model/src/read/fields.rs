@@ -54,24 +54,33 @@ impl Reader {
     /// A mapping whose keys are all known; others are reported with what they probably stand for.
     pub fn mapping<'a>(&mut self, node: &'a Node, what: &str, known: &[&str]) -> Fields<'a> {
         let mut fields = HashMap::new();
+        let mut misspelt = Vec::new();
         for (key, value) in self.pairs(node, what) {
             let Some(name) = self.key(key) else { continue };
             if known.contains(&name.as_str()) {
                 fields.insert(name, value);
-            } else {
-                self.unknown_key(&key.at, &name, what, known);
+            } else if let Some(meant) = self.unknown_key(&key.at, &name, what, known) {
+                // Read it as what it probably is, so that one slip is one message.
+                misspelt.push((meant, value));
             }
+        }
+        for (meant, value) in misspelt {
+            fields.entry(meant).or_insert(value);
         }
         Fields(fields)
     }
 
-    /// Reports a key that is not known, with what it probably stands for.
-    pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) {
-        let advice = match nearest(name, known.iter().copied()).or_else(|| other_version(name, known)) {
+    /// Reports a key that is not known, with what it probably stands for; returns that if it is spelt alike
+    /// and not a key of another version.
+    pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) -> Option<String> {
+        let other = other_version(name, known);
+        let alike = nearest(name, known.iter().copied());
+        let advice = match other.or(alike) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => format!("remove it, or use one of: {}", known.join(", ")),
         };
         self.error("unknown-key", at, format!("{what} has no key \"{name}\""), advice);
+        alike.filter(|_| other.is_none()).map(str::to_owned)
     }
 
     /// The text of a key.

@@ -143,7 +143,15 @@ impl Reader {
     }
 
     fn component(&mut self, body: &Node, v01: bool, component: &mut Component) {
-        if matches!(body.kind, Kind::Str(_)) && v01 {
+        if let Kind::Str(text) = &body.kind {
+            if !v01 {
+                self.error(
+                    "wrong-type",
+                    &body.at,
+                    format!("the component \"{}\" must be a mapping", component.name),
+                    format!("write {{implementation: {text}, ports: {{…}}}}; only v0.1 allows the bare name"),
+                );
+            }
             component.implementation = self.plain_reference(body, "the implementation's name");
             component.implementation_at = body.at.clone();
             return;
@@ -184,7 +192,10 @@ impl Reader {
                 _ => {
                     match name.strip_prefix("timeline ") {
                         Some(timeline) if !v01 => self.timeline_ports(timeline, key, value, &mut ports),
-                        _ => self.unknown_operator(&name, &key.at),
+                        _ => match self.unknown_operator(&name, &key.at) {
+                            Some(meant) => self.add_ports(meant, value, &Timeline::default(), &mut ports),
+                            None => continue,
+                        },
                     }
                     continue;
                 }
@@ -194,14 +205,17 @@ impl Reader {
         ports
     }
 
-    fn unknown_operator(&mut self, name: &str, at: &At) {
-        let advice = match crate::nearest(name, PORTS.iter().copied()) {
+    /// Reports a key that is no operator; returns the one that it probably stands for.
+    fn unknown_operator(&mut self, name: &str, at: &At) -> Option<Operator> {
+        let meant = crate::nearest(name, PORTS.iter().copied());
+        let advice = match meant {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => "ports are listed under f_init (receives at the start), o_i (sends in the loop), s \
                      (receives in the loop) and o_f (sends at the end)"
                 .to_owned(),
         };
         self.error("unknown-operator", at, format!("there is no operator \"{name}\""), advice);
+        meant.and_then(Operator::from_name)
     }
 
     fn timeline_ports(&mut self, name: &str, key: &Node, value: &Node, ports: &mut Ports) {

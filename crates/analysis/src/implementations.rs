@@ -1,0 +1,150 @@
+//! Whether components have implementations, and whether the ports of both agree.
+
+use crate::{CheckOptions, Given};
+use ligament_model::{nearest, Component, Configuration, Identifier, Model, Ports, Problem, Reference};
+use std::collections::HashSet;
+
+pub(crate) fn check(
+    config: &Configuration,
+    options: &CheckOptions,
+    failed_imports: &HashSet<Identifier>,
+    problems: &mut Vec<Problem>,
+) {
+    for name in config.programs.keys().filter(|name| config.models.contains_key(*name)) {
+        problems.push(Problem::error(
+            "duplicate-name",
+            &config.programs[name].at,
+            format!("\"{name}\" is the name of a program and of a model"),
+            "rename one of them",
+        ));
+    }
+    for model in config.models.values() {
+        for component in model.components.values() {
+            match &component.implementation {
+                None => without(component, options, problems),
+                Some(name) => with(config, model, component, name, options, failed_imports, problems),
+            }
+        }
+    }
+}
+
+fn without(component: &Component, options: &CheckOptions, problems: &mut Vec<Problem>) {
+    if component.optional || options.given.covers(&component.name, None) {
+        return;
+    }
+    problems.push(Problem::error(
+        "missing-implementation",
+        &component.at,
+        format!("the component \"{}\" has no implementation", component.name),
+        "add \"implementation: name\" with the name of a program or model",
+    ));
+}
+
+fn with(
+    config: &Configuration,
+    model: &Model,
+    component: &Component,
+    name: &Reference,
+    options: &CheckOptions,
+    failed_imports: &HashSet<Identifier>,
+    problems: &mut Vec<Problem>,
+) {
+    let ports = if let Some(program) = config.programs.get(name) {
+        &program.ports
+    } else if let Some(inner) = config.models.get(name) {
+        &inner.ports
+    } else {
+        let expected = name.as_identifier().is_some_and(|n| failed_imports.contains(n));
+        if !expected && !options.given.covers(&component.name, Some(name)) {
+            problems.push(unknown(config, model, component, name, options));
+        }
+        return;
+    };
+    if let Some(declared) = &component.ports {
+        if !ports.is_empty() {
+            compare(component, name, declared, ports, problems);
+        }
+    }
+}
+
+fn unknown(
+    config: &Configuration,
+    model: &Model,
+    component: &Component,
+    name: &Reference,
+    options: &CheckOptions,
+) -> Problem {
+    let known: Vec<String> = config
+        .programs
+        .keys()
+        .chain(config.models.keys().filter(|m| **m != model.name))
+        .map(Reference::to_string)
+        .collect();
+    let advice = match nearest(&name.to_string(), known.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None if matches!(options.given, Given::Names(_)) => {
+            "define it in the file, or give a function for it".to_owned()
+        }
+        None => format!("define a program \"{name}\" in this file, or import it"),
+    };
+    Problem::error(
+        "unknown-implementation",
+        &component.implementation_at,
+        format!("there is no program or model \"{name}\", which is to implement \"{}\"", component.name),
+        advice,
+    )
+}
+
+fn compare(
+    component: &Component,
+    implementation: &Reference,
+    declared: &Ports,
+    ports: &Ports,
+    problems: &mut Vec<Problem>,
+) {
+    for port in declared.values() {
+        match ports.get(&port.name) {
+            None => {
+                let advice = match nearest(port.name.as_str(), ports.keys().map(|n| n.as_str())) {
+                    Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None => {
+                        let names: Vec<&str> = ports.keys().map(|n| n.as_str()).collect();
+                        format!("it has: {}", names.join(", "))
+                    }
+                };
+                problems.push(Problem::error(
+                    "port-not-implemented",
+                    &port.at,
+                    format!(
+                        "the component \"{}\" has a port \"{}\" that its implementation \"{implementation}\" \
+                         does not have",
+                        component.name, port.name
+                    ),
+                    advice,
+                ));
+            }
+            Some(other) if other.operator != port.operator || other.timeline != port.timeline => {
+                problems.push(Problem::error(
+                    "port-differs",
+                    &port.at,
+                    format!(
+                        "the port \"{}\" is one of {} here, and of {} in the implementation \
+                         \"{implementation}\"",
+                        port.name,
+                        on(port),
+                        on(other)
+                    ),
+                    "make both the same",
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn on(port: &ligament_model::Port) -> String {
+    match port.timeline.is_empty() {
+        true => port.operator.to_string(),
+        false => format!("{} on the timeline {}", port.operator, port.timeline),
+    }
+}

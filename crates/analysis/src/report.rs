@@ -1,0 +1,76 @@
+//! What a check found.
+
+use ligament_model::{Configuration, Problem, Resolved};
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// All problems: by file in the order of the files, then by line.
+    pub problems: Vec<Problem>,
+    /// What was read, with imports resolved as far as that went.
+    pub configuration: Configuration,
+    /// The model as it would run; `None` if it cannot be expanded.
+    pub resolved: Option<Resolved>,
+}
+
+/// The report for programs.
+#[derive(Serialize)]
+struct Json<'a> {
+    ok: bool,
+    errors: usize,
+    warnings: usize,
+    problems: &'a [Problem],
+}
+
+impl Report {
+    pub(crate) fn new(
+        configuration: Configuration,
+        resolved: Option<Resolved>,
+        mut problems: Vec<Problem>,
+    ) -> Report {
+        let mut files: Vec<Option<String>> = Vec::new();
+        for problem in &problems {
+            if !files.contains(&problem.file) {
+                files.push(problem.file.clone());
+            }
+        }
+        problems.sort_by_key(|p| (files.iter().position(|f| *f == p.file), p.line, p.column));
+        let mut seen = HashSet::new();
+        problems.retain(|p| seen.insert((p.code, p.file.clone(), p.line, p.column, p.message.clone())));
+        Report { problems, configuration, resolved }
+    }
+
+    /// Whether the model can be run: there are no errors.
+    pub fn is_ok(&self) -> bool {
+        self.errors() == 0
+    }
+
+    /// How many errors there are.
+    pub fn errors(&self) -> usize {
+        self.problems.iter().filter(|p| p.is_error()).count()
+    }
+
+    /// How many warnings there are.
+    pub fn warnings(&self) -> usize {
+        self.problems.len() - self.errors()
+    }
+
+    /// The problems as text, one a line, each line ended.
+    pub fn to_text(&self) -> String {
+        self.problems.iter().map(|p| format!("{p}\n")).collect()
+    }
+
+    /// The report as a JSON object: `ok`, `errors`, `warnings`, and `problems` with `severity`, `code`,
+    /// `file`, `line`, `column`, `message` and `advice` each.
+    pub fn to_json(&self) -> serde_json::Value {
+        let json = Json {
+            ok: self.is_ok(),
+            errors: self.errors(),
+            warnings: self.warnings(),
+            problems: &self.problems,
+        };
+        serde_json::to_value(json).unwrap_or_default()
+    }
+}

@@ -1,0 +1,270 @@
+//! Whether settings have the types that programs expect, and whether anybody will ask for them.
+
+use ligament_model::{
+    nearest, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference, SettingType,
+    SettingValue, SupportedSetting,
+};
+use std::collections::{HashMap, HashSet};
+
+/// A setting: the path before its last name, its value, and its whole name.
+struct Entry<'a> {
+    prefix: &'a [Part],
+    value: &'a SettingValue,
+    name: &'a Reference,
+}
+
+pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    let mut by_name: HashMap<&Identifier, Vec<Entry<'_>>> = HashMap::new();
+    for (name, value) in config.settings.iter() {
+        if let Some((Part::Name(last), prefix)) = name.parts().split_last() {
+            by_name.entry(last).or_default().push(Entry { prefix, value, name });
+        }
+    }
+    // A setting for many components of one program is reported once.
+    let mut reported = HashSet::new();
+    for component in &flat.components {
+        for supported in supported_by(config, component) {
+            let entries = by_name.get(&supported.name).map_or(&[] as &[Entry<'_>], Vec::as_slice);
+            for entry in seen_by(component, entries) {
+                if reported.insert((entry.name, component.implementation.as_ref())) {
+                    check_type(config, component, supported, entry, problems);
+                }
+            }
+        }
+    }
+    for model in config.models.values().filter(|m| m.name == flat.name) {
+        for supported in model.supported_settings.values() {
+            let entries = by_name.get(&supported.name).map_or(&[] as &[Entry<'_>], Vec::as_slice);
+            for entry in entries.iter().filter(|e| e.prefix.is_empty()) {
+                mismatch(config, &format!("the model \"{}\"", model.name), supported, entry, problems);
+            }
+        }
+    }
+    unasked(config, flat, problems);
+}
+
+fn supported_by<'a>(
+    config: &'a Configuration,
+    component: &FlatComponent,
+) -> impl Iterator<Item = &'a SupportedSetting> {
+    let program = component.implementation.as_ref().and_then(|name| config.programs.get(name));
+    program.into_iter().flat_map(|p| p.supported_settings.values())
+}
+
+/// The settings that at least one instance of a component gets.
+fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [Entry<'a>]) -> Vec<&'e Entry<'a>> {
+    let path = component.name.parts();
+    let dimensions = component.multiplicity.len();
+    let mut seen: Vec<&Entry<'a>> = Vec::new();
+    let mut single: HashSet<Vec<usize>> = HashSet::new();
+    // Those for some instances, which have indices after the component's path.
+    for entry in entries {
+        let Some(indices) = entry.prefix.strip_prefix(path).filter(|rest| !rest.is_empty()) else { continue };
+        if let Some(indices) = in_range(indices, &component.multiplicity) {
+            seen.push(entry);
+            if indices.len() == dimensions {
+                single.insert(indices);
+            }
+        }
+    }
+    let count: usize = component.multiplicity.iter().product();
+    if dimensions > 0 && single.len() == count {
+        return seen;
+    }
+    // The most specific of those for all.
+    let general = entries.iter().filter(|e| path.starts_with(e.prefix)).max_by_key(|e| e.prefix.len());
+    seen.extend(general);
+    seen
+}
+
+/// The indices, if all parts are indices that the component has.
+fn in_range(parts: &[Part], shape: &[usize]) -> Option<Vec<usize>> {
+    if parts.len() > shape.len() {
+        return None;
+    }
+    parts
+        .iter()
+        .zip(shape)
+        .map(|(part, size)| match part {
+            Part::Index(i) if i < size => Some(*i),
+            _ => None,
+        })
+        .collect()
+}
+
+fn check_type(
+    config: &Configuration,
+    component: &FlatComponent,
+    supported: &SupportedSetting,
+    entry: &Entry<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let who = match &component.implementation {
+        Some(program) => format!("\"{}\" (the program of \"{}\")", program, component.name),
+        None => format!("\"{}\"", component.name),
+    };
+    mismatch(config, &who, supported, entry, problems);
+}
+
+fn mismatch(
+    config: &Configuration,
+    who: &str,
+    supported: &SupportedSetting,
+    entry: &Entry<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    let wanted = supported.setting_type;
+    let found = entry.value.setting_type();
+    if found == wanted {
+        return;
+    }
+    let nowhere = Default::default();
+    let at = config.settings.at(entry.name).unwrap_or(&nowhere);
+    let message = format!(
+        "the setting \"{}\" is {}, of type {found}, but {who} expects {wanted}",
+        entry.name, entry.value
+    );
+    if entry.value.as_type(wanted).is_some() {
+        if matches!(entry.value, SettingValue::IntList(l) if l.is_empty()) {
+            return;
+        }
+        problems.push(Problem::warning(
+            "setting-type",
+            at,
+            message,
+            "it will be converted; write it with a decimal point to be exact, since MUSCLE 3 refuses it",
+        ));
+        return;
+    }
+    problems.push(Problem::error("setting-type", at, message, type_advice(entry.value, wanted)));
+}
+
+fn type_advice(value: &SettingValue, wanted: SettingType) -> String {
+    match (value, wanted) {
+        (SettingValue::Str(text), SettingType::Int | SettingType::Float) if text.parse::<f64>().is_ok() => {
+            "remove the quotes".to_owned()
+        }
+        (SettingValue::Str(text), SettingType::Bool)
+            if matches!(text.to_lowercase().as_str(), "yes" | "on" | "y") =>
+        {
+            "write true".to_owned()
+        }
+        (SettingValue::Str(text), SettingType::Bool)
+            if matches!(text.to_lowercase().as_str(), "no" | "off" | "n") =>
+        {
+            "write false".to_owned()
+        }
+        (SettingValue::Float(x), SettingType::Int) if x.fract() == 0.0 && x.abs() < 1e15 => {
+            format!("write {}", *x as i64)
+        }
+        (_, SettingType::Str) => "put it in quotes".to_owned(),
+        (_, SettingType::Int) => "write a whole number".to_owned(),
+        (_, SettingType::Float) => "write a number, such as 0.5".to_owned(),
+        (_, SettingType::Bool) => "write true or false".to_owned(),
+        (_, SettingType::IntList) => "write whole numbers in brackets, such as [1, 2]".to_owned(),
+        (_, SettingType::FloatList) => "write numbers in brackets, such as [1.0, 2.5]".to_owned(),
+        (_, SettingType::FloatListList) => {
+            "write lists of numbers in brackets, such as [[1.0, 2.0], [3.0, 4.0]]".to_owned()
+        }
+    }
+}
+
+/// Warns of settings that nobody asks for: for components that do not exist, or of names that no program
+/// that says what it understands knows.
+fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    let mut components: HashMap<&[Part], Option<&FlatComponent>> = HashMap::new();
+    for component in &flat.components {
+        let path = component.name.parts();
+        (1..path.len()).for_each(|n| {
+            components.entry(&path[..n]).or_insert(None);
+        });
+        components.insert(path, Some(component));
+    }
+    let names: Vec<String> = flat.components.iter().map(|c| c.name.to_string()).collect();
+    let all_say =
+        !flat.components.is_empty() && flat.components.iter().all(|c| supported_by(config, c).next().is_some());
+    let known: HashSet<&str> = flat
+        .components
+        .iter()
+        .flat_map(|c| supported_by(config, c))
+        .map(|s| s.name.as_str())
+        .chain(config.models.values().flat_map(|m| m.supported_settings.keys()).map(|n| n.as_str()))
+        .collect();
+    for (name, _, at) in config.settings.iter_at() {
+        let Some((Part::Name(last), prefix)) = name.parts().split_last() else { continue };
+        if prefix.is_empty() {
+            if all_say && !known.contains(last.as_str()) {
+                let advice = match nearest(last.as_str(), known.iter().copied()) {
+                    Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None => "remove it, or add it to the supported_settings of a program".to_owned(),
+                };
+                let message = format!("no program of the model knows the setting \"{name}\"");
+                problems.push(Problem::warning("unknown-setting", at, message, advice));
+            }
+            continue;
+        }
+        let stem = prefix.iter().rposition(|p| matches!(p, Part::Name(_))).map_or(0, |i| i + 1);
+        match components.get(&prefix[..stem]) {
+            None => {
+                let path = Reference::from_parts(prefix[..stem].to_vec()).unwrap_or_default().to_string();
+                let advice = match nearest(&path, names.iter().map(String::as_str)) {
+                    Some(meant) => format!("did you mean \"{meant}.{last}\"?"),
+                    None if prefix.first() == flat.name.parts().first() => {
+                        "leave out the model's name; settings begin with the component's".to_owned()
+                    }
+                    None => "remove it, or begin it with the name of a component".to_owned(),
+                };
+                problems.push(Problem::warning(
+                    "setting-for-nobody",
+                    at,
+                    format!("the setting \"{name}\" is for \"{path}\", which is no component of the model"),
+                    advice,
+                ));
+            }
+            Some(None) => {}
+            Some(Some(component)) => for_component(config, component, name, last, &prefix[stem..], problems),
+        }
+    }
+}
+
+fn for_component(
+    config: &Configuration,
+    component: &FlatComponent,
+    name: &Reference,
+    last: &Identifier,
+    indices: &[Part],
+    problems: &mut Vec<Problem>,
+) {
+    let nowhere = Default::default();
+    let at = config.settings.at(name).unwrap_or(&nowhere);
+    if in_range(indices, &component.multiplicity).is_none() {
+        let shape: Vec<String> = component.multiplicity.iter().map(usize::to_string).collect();
+        let has = match shape.is_empty() {
+            true => "which is a single instance".to_owned(),
+            false => format!("whose multiplicity is [{}]", shape.join(", ")),
+        };
+        problems.push(Problem::warning(
+            "setting-for-nobody",
+            at,
+            format!(
+                "the setting \"{name}\" is for an instance that does not exist of \"{}\", {has}",
+                component.name
+            ),
+            "correct the index; the first instance is [0]",
+        ));
+        return;
+    }
+    let known: Vec<&str> = supported_by(config, component).map(|s| s.name.as_str()).collect();
+    if !known.is_empty() && !known.contains(&last.as_str()) {
+        let advice = match nearest(last.as_str(), known.iter().copied()) {
+            Some(meant) => format!("did you mean \"{}.{meant}\"?", component.name),
+            None => format!("it knows: {}", known.join(", ")),
+        };
+        problems.push(Problem::warning(
+            "unknown-setting",
+            at,
+            format!("the program of \"{}\" does not know the setting \"{last}\"", component.name),
+            advice,
+        ));
+    }
+}

@@ -1,0 +1,97 @@
+//! Whether every component can start: whether something leads to its receiving ports, and whether no
+//! component waits for itself before it has begun.
+
+use ligament_model::{FlatModel, Operator, Problem};
+use std::collections::HashSet;
+
+pub(crate) fn check(flat: &FlatModel, problems: &mut Vec<Problem>) {
+    unconnected(flat, problems);
+    if let Some(circle) = waiting_circle(flat) {
+        let names: Vec<String> = circle.iter().map(|c| flat.components[*c].name.to_string()).collect();
+        let first = circle[0];
+        let conduit = flat
+            .conduits
+            .iter()
+            .find(|c| c.to.component == first && circle.contains(&c.from.component) && starts(flat, &c.to));
+        let at = conduit.map_or(&flat.components[first].at, |c| &c.at);
+        let message = match names.as_slice() {
+            [one] => format!("\"{one}\" cannot start, because its F_INIT port waits for its own output"),
+            several => format!(
+                "none of these can start, because each waits at F_INIT for the one before: {} -> {}",
+                several.join(" -> "),
+                several[0]
+            ),
+        };
+        problems.push(Problem::error(
+            "waiting-circle",
+            at,
+            message,
+            "let one of them receive on an S port, within its loop, or begin the circle elsewhere",
+        ));
+    }
+}
+
+/// Receiving ports to which no conduit leads.
+fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
+    let connected: HashSet<(usize, &str)> =
+        flat.conduits.iter().map(|c| (c.to.component, c.to.port.as_str())).collect();
+    for (i, component) in flat.components.iter().enumerate() {
+        for port in component.ports.values().filter(|p| p.operator.receives() && !p.inferred) {
+            if !connected.contains(&(i, port.name.as_str())) {
+                problems.push(Problem::warning(
+                    "unconnected-port",
+                    &port.at,
+                    format!("no conduit leads to \"{}.{}\" ({})", component.name, port.name, port.operator),
+                    "add one, or make sure that the program can do without",
+                ));
+            }
+        }
+    }
+}
+
+/// Whether a component cannot begin before it has received here.
+fn starts(flat: &FlatModel, end: &ligament_model::FlatEnd) -> bool {
+    flat.components[end.component]
+        .ports
+        .get(&end.port)
+        .is_some_and(|p| p.operator == Operator::FInit && !p.inferred)
+}
+
+/// A circle of components each of which waits for the one before it at F_INIT, in the order in which
+/// messages would go.
+fn waiting_circle(flat: &FlatModel) -> Option<Vec<usize>> {
+    let mut waits_for: Vec<Vec<usize>> = vec![Vec::new(); flat.components.len()];
+    for conduit in flat.conduits.iter().filter(|c| starts(flat, &c.to)) {
+        waits_for[conduit.to.component].push(conduit.from.component);
+    }
+    // Depth first without recursion; `open` is the path from where the search began.
+    let mut finished = vec![false; waits_for.len()];
+    for root in 0..waits_for.len() {
+        let mut open: Vec<(usize, usize)> = if finished[root] { continue } else { vec![(root, 0)] };
+        let mut on_path = HashSet::from([root]);
+        while let Some((component, next)) = open.last_mut() {
+            match waits_for[*component].get(*next) {
+                Some(sender) => {
+                    *next += 1;
+                    let sender = *sender;
+                    if on_path.contains(&sender) {
+                        let from = open.iter().position(|(c, _)| *c == sender)?;
+                        let mut circle: Vec<usize> = open[from..].iter().map(|(c, _)| *c).collect();
+                        circle.reverse();
+                        return Some(circle);
+                    }
+                    if !finished[sender] {
+                        on_path.insert(sender);
+                        open.push((sender, 0));
+                    }
+                }
+                None => {
+                    finished[*component] = true;
+                    on_path.remove(component);
+                    open.pop();
+                }
+            }
+        }
+    }
+    None
+}
