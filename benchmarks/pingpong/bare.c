@@ -2,17 +2,11 @@
 // BARE_INLINE nothing but one cache line each way; BARE_ONE one copy into shared memory, read there; BARE_TWO a
 // second copy, into the receiver's array; BARE_LOAN no copy, the writer works in shared memory.
 // A side alternates over as many shared buffers (slabs) as the plan says.
-#include <stdatomic.h>
-
 #include "harness.h"
 
 #if defined(BARE_INLINE) + defined(BARE_ONE) + defined(BARE_TWO) + defined(BARE_LOAN) != 1
 #error "define one of BARE_INLINE, BARE_ONE, BARE_TWO, BARE_LOAN"
 #endif
-
-struct line {  // written by one side, watched by the other; alone in its pair of cache lines
-    _Alignas(128) _Atomic uint64_t count;
-};
 
 static struct line *lines;  // one per side
 static uint64_t sent, received;
@@ -31,10 +25,11 @@ static enum side peer_side(int argc, char **argv) {
 #ifndef BARE_INLINE
     static struct exchange plan[256];
     size_t largest, count = read_plan(plan, sizeof plan / sizeof *plan, &largest);
-    int most = 1;
-    for (size_t i = 0; i < count; i++)
-        if (plan[i].slabs > most) most = plan[i].slabs;
-    area = (largest + 4095) / 4096 * 4096 * (size_t)most;
+    for (size_t i = 0; i < count; i++) {
+        size_t need = (plan[i].bytes + 4095) / 4096 * 4096 * (size_t)plan[i].slabs;
+        if (need > area) area = need;
+    }
+    if (!area) area = 4096;
     for (int side = 0; side < 2; side++) {
         int memory = memfd_create("pingpong", MFD_CLOEXEC);
         if (memory < 0 || ftruncate(memory, (off_t)area)) fail("no shared memory");

@@ -1,13 +1,7 @@
 // A file in memory (memfd: the same file system as /dev/shm): pwrite by the sender, pread into its own array by
 // the receiver, and a count in a shared page that says that the file is complete.
 #include <errno.h>
-#include <stdatomic.h>
-
 #include "harness.h"
-
-struct line {
-    _Alignas(128) _Atomic uint64_t count;
-};
 
 static struct line *lines;  // one per side
 static int files[2];        // one per side, written by it

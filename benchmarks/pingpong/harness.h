@@ -22,6 +22,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "line.h"
+
 enum side { SIDE_A = 0, SIDE_B = 1 };  // A sends first and holds the clock; B answers
 
 enum mode {
@@ -89,14 +91,6 @@ static inline void *map_shared(int descriptor, size_t bytes) {
     return at;
 }
 
-static inline void spin_pause(void) {
-#if defined(__x86_64__)
-    _mm_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 // ---- the work of mode WORKED: the same machine code in every program -----------------------------------------
 typedef uint64_t lanes __attribute__((vector_size(64), aligned(8), may_alias));
 enum { LANES = 8, STRIDE = 4 * LANES };  // four accumulators, so that memory and not an adder is the limit
@@ -139,12 +133,6 @@ static inline uint64_t value_of(enum side side, long round) { return 2 * (uint64
 enum { UNTOUCHED = -1 };  // the "round" whose value stands in arrays that are not rewritten
 
 // ---- clock ---------------------------------------------------------------------------------------------------
-static inline uint64_t nanoseconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static inline uint64_t ticks(void) {
 #if defined(__x86_64__)
     return __rdtsc();
@@ -179,6 +167,9 @@ static long distinct(uint64_t *list, long n) {
     for (long i = 1; i < n; i++) count += list[i] != list[i - 1];
     return count;
 }
+
+static struct line *line_page;
+static double line_before;  // one-way time of a bare line before the current case, ns
 
 static const char *const mode_names[] = {"plain", "worked", "echo"};
 
@@ -219,6 +210,7 @@ static void ask(const struct exchange *x, FILE *out) {
         last = now;
     }
     processor = processor_seconds() - processor;
+    double line_after = line_measure(line_page, SIDE_A);
     double half = nanoseconds_per_tick() / 2;
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++) total += took[i];
@@ -228,10 +220,10 @@ static void ask(const struct exchange *x, FILE *out) {
     fprintf(out,
             "{\"side\":\"a\",\"mode\":\"%s\",\"bytes\":%zu,\"rounds\":%ld,\"median_ns\":%.2f,\"p99_ns\":%.2f,"
             "\"least_ns\":%.2f,\"mean_ns\":%.2f,\"processor_ns\":%.1f,\"send_buffers\":%ld,"
-            "\"receive_buffers\":%ld}\n",
+            "\"receive_buffers\":%ld,\"line_before_ns\":%.1f,\"line_after_ns\":%.1f}\n",
             mode_names[x->mode], x->bytes, x->rounds, median * half, (double)took[rank99] * half,
             (double)took[0] * half, (double)total * half / (double)n, processor * 1e9 / (2.0 * (double)n),
-            distinct(sent_at, x->rounds), distinct(received_at, x->rounds));
+            distinct(sent_at, x->rounds), distinct(received_at, x->rounds), line_before, line_after);
     free(took), free(sent_at), free(received_at);
 }
 
@@ -257,6 +249,7 @@ static void answer(const struct exchange *x, FILE *out) {
         }
     }
     processor = processor_seconds() - processor;
+    line_measure(line_page, SIDE_B);
     fprintf(out, "{\"side\":\"b\",\"mode\":\"%s\",\"bytes\":%zu,\"rounds\":%ld,\"processor_ns\":%.1f}\n",
             mode_names[x->mode], x->bytes, x->rounds, processor * 1e9 / (2.0 * (double)x->rounds));
 }
@@ -317,14 +310,17 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s.%c", variable("PINGPONG_OUT"), side == SIDE_A ? 'a' : 'b');
     FILE *out = fopen(path, "w");
     if (!out) fail("cannot write %s", path);
+    snprintf(path, sizeof path, "%s.line", variable("PINGPONG_OUT"));
+    if (!(line_page = line_open(path))) fail("cannot map %s", path);
     peer_open(side, largest);
     for (size_t i = 0; i < count; i++) {
         rewrite(send_array, plan[i].bytes, value_of(side, UNTOUCHED));
         peer_start(&plan[i]);
+        line_before = line_measure(line_page, side);
         side == SIDE_A ? ask(&plan[i], out) : answer(&plan[i], out);
     }
     peer_close();
-    if (fclose(out)) fail("cannot write %s", path);
+    if (fclose(out)) fail("cannot write the results");
     if (pair_child) {
         int status;
         if (waitpid(pair_child, &status, 0) != pair_child || status) fail("side B failed (status %d)", status);

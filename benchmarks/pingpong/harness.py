@@ -4,6 +4,7 @@ The same plan, environment and output as harness.h. A program hands `run` two fu
 `receive()`; how the data travels is not known here. Messages are arrays of float64; None is the empty message.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -26,6 +27,22 @@ def plan():
 def pin(side):
     core = int(os.environ["PINGPONG_CORES"].split(",")["ab".index(side)])
     os.sched_setaffinity(0, {core})
+
+
+class Line:
+    """line.h through ctypes: how far apart the two cores are, in ns."""
+
+    def __init__(self, side):
+        self.library = ctypes.CDLL(os.environ["PINGPONG_LINE"])
+        self.library.open_line.restype = ctypes.c_void_p
+        self.library.measure_line.restype = ctypes.c_double
+        self.page = ctypes.c_void_p(self.library.open_line(f"{os.environ['PINGPONG_OUT']}.line".encode()))
+        self.side = "ab".index(side)
+        if not self.page:
+            fail("the page for the bare line cannot be mapped")
+
+    def measure(self):
+        return self.library.measure_line(self.page, self.side)
 
 
 def content(side, count):
@@ -55,11 +72,12 @@ def processor_ns():
     return (usage.ru_utime + usage.ru_stime) * 1e9
 
 
-def ask(case, send, receive):
+def ask(case, send, receive, line):
     """Side A: times each round trip on its own; one stamp ends a round and starts the next."""
     mode, bytes_, rounds, warmup, _ = case
     count = bytes_ // 8
     array = content("a", count) if bytes_ else None
+    line_before = line.measure()
     stamps = [0] * (rounds + 1)
     before = data = 0
     for i in range(-warmup, rounds):
@@ -76,6 +94,7 @@ def ask(case, send, receive):
         if i >= 0:
             stamps[i + 1] = perf_counter_ns()
     used = processor_ns() - before
+    line_after = line.measure()
     if mode != WORKED:
         check(data, content("a" if mode == ECHO else "b", count) if bytes_ else None, bytes_)
     took = sorted((b - a) / 2 for a, b in zip(stamps, stamps[1:]))
@@ -89,14 +108,17 @@ def ask(case, send, receive):
         "least_ns": took[0],
         "mean_ns": sum(took) / rounds,
         "processor_ns": used / (2 * rounds),
+        "line_before_ns": line_before,
+        "line_after_ns": line_after,
     }
 
 
-def answer(case, send, receive):
+def answer(case, send, receive, line):
     """Side B."""
     mode, bytes_, rounds, warmup, _ = case
     count = bytes_ // 8
     array = content("b", count) if bytes_ else None
+    line.measure()
     before = 0
     for i in range(-warmup, rounds):
         if i == 0:
@@ -113,6 +135,7 @@ def answer(case, send, receive):
         data = None
         send(array)
     used = processor_ns() - before
+    line.measure()
     return {
         "side": "b",
         "mode": MODES[mode],
@@ -125,7 +148,8 @@ def answer(case, send, receive):
 def run(side, send, receive, start=lambda case: None):
     """Runs the plan as side "a" or "b". `start(case)` is called before the first round of each case."""
     turn = ask if side == "a" else answer
+    line = Line(side)
     with open(f"{os.environ['PINGPONG_OUT']}.{side}", "w", encoding="utf-8") as out:
         for case in plan():
             start(case)
-            print(json.dumps(turn(case, send, receive)), file=out)
+            print(json.dumps(turn(case, send, receive, line)), file=out)

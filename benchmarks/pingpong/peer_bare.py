@@ -13,11 +13,16 @@ import harness
 import numpy
 
 cases = harness.plan()
-largest = max(bytes_ for _, bytes_, *_ in cases)
-slabs = max(case[4] for case in cases)
-step = (largest + 4095) // 4096 * 4096
+
+
+def step_of(bytes_):
+    """From one slab to the next."""
+    return (bytes_ + 4095) // 4096 * 4096
+
+
+room = max(4096, *(step_of(bytes_) * slabs for _, bytes_, _, _, slabs in cases))
 pages = {s: mmap.mmap(-1, 4096) for s in "ab"}
-areas = {s: mmap.mmap(-1, max(step * slabs, 4096)) for s in "ab"}
+areas = {s: mmap.mmap(-1, room) for s in "ab"}
 
 libc = ctypes.CDLL(None)
 child = os.fork()
@@ -41,7 +46,8 @@ def start(case):
     _, bytes_, _, _, count = case
     for views, area in ((out_slabs, areas[side]), (in_slabs, areas[other])):
         views[:] = [
-            numpy.frombuffer(area, numpy.float64, bytes_ // 8, i * step) if bytes_ else None for i in range(count)
+            numpy.frombuffer(area, numpy.float64, bytes_ // 8, i * step_of(bytes_)) if bytes_ else None
+            for i in range(count)
         ]
 
 

@@ -1,0 +1,52 @@
+"""What a benchmark prints: tables, bars, and the one JSON object on its last line."""
+
+import json
+
+
+class Bar:
+    """One promise: a value, what single repetitions gave, and the limit that the value is held to."""
+
+    def __init__(self, name, value, repetitions, op, limit, unit):
+        self.name, self.value, self.repetitions = name, value, list(repetitions)
+        self.op, self.limit, self.unit = op, limit, unit
+        self.holds = self.value >= limit if op == ">=" else self.value <= limit
+
+    def row(self):
+        return {
+            "name": self.name,
+            "value": significant(self.value),
+            "op": self.op,
+            "limit": significant(self.limit),
+            "unit": self.unit,
+            "holds": self.holds,
+        }
+
+    def line(self):
+        mark = "holds" if self.holds else "FAILS"
+        spread = f"{min(self.repetitions):.3g} to {max(self.repetitions):.3g}"
+        return f"  {mark}  {self.name:<44} {self.value:8.3g} {self.op} {self.limit:.3g} {self.unit}  ({spread})"
+
+
+def significant(value):
+    """Four significant digits: more would be noise in the output."""
+    return float(f"{value:.4g}")
+
+
+def size_name(bytes_):
+    if bytes_ == 0:
+        return "0 B"
+    return f"{bytes_ >> 20} MiB" if bytes_ >= 1 << 20 else f"{bytes_ >> 10} KiB"
+
+
+def table(title, columns, rows):
+    """`rows` are (head, [cell or None, ...]); cells are numbers or text."""
+    print(f"\n{title}")
+    cells = [[head, *("" if c is None else c if isinstance(c, str) else f"{c:.4g}" for c in row)] for head, row in rows]
+    heads = ["", *columns]
+    widths = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
+    for line in [heads, *cells]:
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
+
+
+def last_line(figures, bars):
+    print(json.dumps({"figures": figures, "bars": [bar.row() for bar in bars]}))

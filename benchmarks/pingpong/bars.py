@@ -1,0 +1,152 @@
+"""What is promised about the ping-pong, computed from the measurements; nothing is run here."""
+
+import math
+import statistics
+
+from lib.report import Bar, size_name
+
+KIB, MIB = 1 << 10, 1 << 20
+EQUAL = 0.95  # 5 % counts as equal
+EQUAL_EMPTY_NS = 20  # and so do 20 ns for an empty message
+MPI = ("openmpi", "mpich")
+
+
+def boundary(lines):
+    """Between the two clusters of the bare line's times where there are two (two cores that are now near, now far),
+    else None. A cluster has at least three members and a twentieth of all."""
+    lines = sorted(lines)
+    least = max(3, len(lines) // 20)
+    gaps = [(lines[i] / lines[i - 1], i) for i in range(least, len(lines) - least + 1)]
+    ratio, i = max(gaps, default=(1.0, 0))
+    return math.sqrt(lines[i] * lines[i - 1]) if ratio > 1.5 else None
+
+
+class Measurements:
+    """What side A wrote for each program, mode and size, with side B's processor time added, in order of time.
+
+    Only records that were taken while the two cores were at one and the same distance count: those at `place`, "far"
+    or "near"; `boundary` separates the two, and is None where all is one.
+    """
+
+    def __init__(self):
+        self.records = {}
+        self.boundary = None
+        self.place = "far"
+
+    def add(self, program, record):
+        self.records.setdefault((program, record["mode"], record["bytes"]), []).append(record)
+
+    def lines(self):
+        return [r[key] for records in self.records.values() for r in records for key in ("line_before_ns", "line_after_ns")]
+
+    def settle(self):
+        self.boundary = boundary(self.lines())
+
+    def _counts(self, record):
+        if self.boundary is None:
+            return True
+        lines = record["line_before_ns"], record["line_after_ns"]
+        return min(lines) > self.boundary if self.place == "far" else max(lines) < self.boundary
+
+    def accepted(self, program, mode, bytes_):
+        return [record for record in self.records.get((program, mode, bytes_), ()) if self._counts(record)]
+
+    def has(self, program, mode, bytes_):
+        return bool(self.accepted(program, mode, bytes_))
+
+    def distance(self):
+        """The median of the bare line over what counts, in ns."""
+        lines = [r["line_before_ns"] for key in self.records for r in self.accepted(*key)]
+        return statistics.median(lines) if lines else math.nan
+
+    def values(self, program, mode, bytes_, key="median_ns"):
+        return [record[key] for record in self.accepted(program, mode, bytes_)]
+
+    def median(self, program, mode, bytes_, key="median_ns"):
+        values = self.values(program, mode, bytes_, key)
+        return statistics.median(values) if values else None
+
+    def sizes(self, mode):
+        return sorted({bytes_ for _, m, bytes_ in self.records if m == mode})
+
+    def best_mpi(self, mode, bytes_):
+        """The MPI configuration with the smallest median at this size, or None."""
+        found = {
+            program: self.median(program, mode, bytes_)
+            for program, m, b in self.records
+            if m == mode and b == bytes_ and program.split("/")[0] in MPI and self.has(program, mode, bytes_)
+        }
+        return min(found, key=found.get) if found else None
+
+    def faster(self, name, program, other, mode, bytes_, factor):
+        """The bar that `program` is at least `factor` times as fast as `other`, or None where one is missing: the ratio
+        of the medians, with the ratios of single repetitions as its spread."""
+        ours, theirs = self.values(program, mode, bytes_), self.values(other, mode, bytes_)
+        if not ours or not theirs:
+            return None
+        ratios = [b / a for a, b in zip(ours, theirs)]
+        value = statistics.median(theirs) / statistics.median(ours)
+        return Bar(f"{name}, {size_name(bytes_)}", value, ratios, ">=", factor, "times as fast")
+
+
+def _against_mpi(m, program, mode, title, factor_of):
+    for bytes_ in m.sizes(mode):
+        mpi, factor = m.best_mpi(mode, bytes_), factor_of(bytes_)
+        if mpi is None or factor is None:
+            continue
+        if bytes_ == 0:
+            theirs = m.median(mpi, mode, 0)
+            factor = min(factor, theirs / (theirs + EQUAL_EMPTY_NS))
+        yield m.faster(f"{title} vs MPI", program, mpi, mode, bytes_, factor)
+
+
+def _plain_view(bytes_):
+    if KIB <= bytes_ <= 128 * KIB:
+        return 2.0
+    return 1.1 if 256 * KIB <= bytes_ <= MIB else EQUAL
+
+
+def _worked_view(bytes_):
+    return 1.3 if bytes_ in (16 * KIB, 64 * KIB) else 0.9
+
+
+def _worked_loan(bytes_):
+    if bytes_ == 64 * MIB:
+        return 1.7
+    return 1.3 if 16 * KIB <= bytes_ <= 32 * MIB else None
+
+
+def _against(m, program, other, mode, title, factor_of):
+    for bytes_ in m.sizes(mode):
+        factor = factor_of(bytes_)
+        if factor is not None:
+            yield m.faster(title, program, other, mode, bytes_, factor)
+
+
+def bars(m):
+    """All bars that the measured programs and sizes allow, as issue 2 of this project states them."""
+    found = list(_against_mpi(m, "ligament/view", "plain", "plain view", _plain_view))
+    found += _against_mpi(m, "ligament/view", "worked", "worked view", _worked_view)
+    found += _against_mpi(m, "ligament/loan", "worked", "worked loans", _worked_loan)
+    found += _against(
+        m, "ligament/loan", "bare/loan", "worked", "worked loans vs bare loop", lambda b: 0.85 if b >= 16 * KIB else None
+    )  # fmt: skip
+    found += _against(
+        m, "ligament/into", "bare/two", "plain", "receive_into vs two bare copies", lambda b: 0.9 if b else None
+    )
+    python = "ligament/python"
+    empty = m.values(python, "plain", 0)
+    if empty:
+        times = [ns / 1e3 for ns in empty]
+        found.append(Bar("Python, 0 B", statistics.median(times), times, "<=", 3.0, "µs"))
+    found += _against(m, python, "muscle3", "plain", "Python vs MUSCLE 3", _python_factor)
+    found += _against(
+        m, python, "bare/python", "plain", "Python vs bare copy", lambda b: 0.8 if b > MIB else None
+    )
+    return [bar for bar in found if bar]
+
+
+def _python_factor(bytes_):
+    if bytes_ <= 256 * KIB:
+        return 50.0
+    return 30.0 if bytes_ <= MIB else None
