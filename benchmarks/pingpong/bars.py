@@ -37,9 +37,12 @@ class Measurements:
         self.records.setdefault((program, record["mode"], record["bytes"]), []).append(record)
 
     def lines(self):
-        return [r[key] for records in self.records.values() for r in records for key in ("line_before_ns", "line_after_ns")]
+        """Every time that a bare line took, in ns."""
+        found = [record for records in self.records.values() for record in records]
+        return [record[key] for record in found for key in ("line_before_ns", "line_after_ns")]
 
     def settle(self):
+        """Looks at all records anew for whether there are two distances."""
         self.boundary = boundary(self.lines())
 
     def _counts(self, record):
@@ -116,6 +119,24 @@ def _worked_loan(bytes_):
     return 1.3 if 16 * KIB <= bytes_ <= 32 * MIB else None
 
 
+def _loan_of_bare(bytes_):
+    return 0.85 if bytes_ >= 16 * KIB else None
+
+
+def _into_of_bare(bytes_):
+    return 0.9 if bytes_ else None
+
+
+def _python_of_bare(bytes_):
+    return 0.8 if bytes_ > MIB else None
+
+
+def _python_of_muscle3(bytes_):
+    if bytes_ <= 256 * KIB:
+        return 50.0
+    return 30.0 if bytes_ <= MIB else None
+
+
 def _against(m, program, other, mode, title, factor_of):
     for bytes_ in m.sizes(mode):
         factor = factor_of(bytes_)
@@ -128,25 +149,13 @@ def bars(m):
     found = list(_against_mpi(m, "ligament/view", "plain", "plain view", _plain_view))
     found += _against_mpi(m, "ligament/view", "worked", "worked view", _worked_view)
     found += _against_mpi(m, "ligament/loan", "worked", "worked loans", _worked_loan)
-    found += _against(
-        m, "ligament/loan", "bare/loan", "worked", "worked loans vs bare loop", lambda b: 0.85 if b >= 16 * KIB else None
-    )  # fmt: skip
-    found += _against(
-        m, "ligament/into", "bare/two", "plain", "receive_into vs two bare copies", lambda b: 0.9 if b else None
-    )
+    found += _against(m, "ligament/loan", "bare/loan", "worked", "worked loans vs bare loop", _loan_of_bare)
+    found += _against(m, "ligament/into", "bare/two", "plain", "receive_into vs two bare copies", _into_of_bare)
     python = "ligament/python"
     empty = m.values(python, "plain", 0)
     if empty:
         times = [ns / 1e3 for ns in empty]
         found.append(Bar("Python, 0 B", statistics.median(times), times, "<=", 3.0, "µs"))
-    found += _against(m, python, "muscle3", "plain", "Python vs MUSCLE 3", _python_factor)
-    found += _against(
-        m, python, "bare/python", "plain", "Python vs bare copy", lambda b: 0.8 if b > MIB else None
-    )
+    found += _against(m, python, "muscle3", "plain", "Python vs MUSCLE 3", _python_of_muscle3)
+    found += _against(m, python, "bare/python", "plain", "Python vs bare copy", _python_of_bare)
     return [bar for bar in found if bar]
-
-
-def _python_factor(bytes_):
-    if bytes_ <= 256 * KIB:
-        return 50.0
-    return 30.0 if bytes_ <= MIB else None

@@ -32,7 +32,9 @@ def arguments_of(words):
     parser.add_argument("--sizes", help="sizes, separated by commas: 0,1K,64K,64M")
     parser.add_argument("--modes", help="plain,worked,echo")
     parser.add_argument("--repetitions", type=int, help="of the whole (default 5, quick 3)")
-    parser.add_argument("--slabs", type=int, help="shared buffers of the bare loops (default: as many as Ligament used)")
+    parser.add_argument(
+        "--slabs", type=int, help="shared buffers of the bare loops (default: as many as Ligament used)"
+    )
     parser.add_argument("--cores", default="0,1", help="the two cores (default 0,1)")
     parser.add_argument(
         "--distance",
@@ -322,8 +324,8 @@ def print_distance(session):
         print(f"\nThe two cores are {line['counted_ns']:.0f} ns apart (bare line, one way).")
     else:
         print(
-            f"\nThe hypervisor moves the two cores: a bare line takes less or more than {line['boundary_ns']:.0f} ns. Only "
-            f"measurements with the cores {line['place']} count ({line['counted_ns']:.0f} ns)."
+            f"\nThe hypervisor moves the two cores: a bare line takes less or more than {line['boundary_ns']:.0f} ns. "
+            f"Only measurements with the cores {line['place']} count ({line['counted_ns']:.0f} ns)."
         )
     if session.lacking():
         print(f"Time was up with {session.lacking()} cases measured less often than wanted.")

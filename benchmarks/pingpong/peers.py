@@ -262,7 +262,10 @@ def versions(programs):
     if "ligament" in families:
         found["Ligament"] = first_line(str(Ligament().command), "--version")
     if families & {"muscle3"} or any(program.name.endswith("/python") for program in programs):
-        script = "import numpy, sys, importlib.metadata as m; print(sys.version.split()[0], numpy.__version__, m.version('muscle3'))"
+        script = (
+            "import sys, importlib.metadata as m;"
+            "print(sys.version.split()[0], m.version('numpy'), m.version('muscle3'))"
+        )
         words = run([VENV / "bin/python", "-c", script], seconds=60).split()
         found.update(zip(("Python", "NumPy", "MUSCLE 3"), words))
     return found
