@@ -1,0 +1,63 @@
+"""The macro model: diffusion along a tube with closed ends. In each step it lets the micro model react."""
+
+import numpy as np
+from ligament import Instance, Message, Operator
+
+
+def diffuse(u, D, dx, dt):
+    """The concentrations after `dt` of diffusion: finite volumes, Heun's method.
+
+    Positive values stay positive and the total is kept, as long as D dt / dx^2 is at most 1/2.
+    """
+
+    def change(u):
+        flux = np.diff(u) / dx
+        return dt * D * np.diff(flux, prepend=0.0, append=0.0) / dx
+
+    middle = u + change(u)
+    return (u + (middle + change(middle))) / 2
+
+
+def seeded(x, seeds):
+    """Concentrations at the places `x`: a bell around each seed [place, concentration, width]."""
+    u = np.zeros_like(x)
+    for place, concentration, width in seeds:
+        u += concentration * np.exp(-(((x - place) / width) ** 2))
+    return u
+
+
+def main():
+    instance = Instance({Operator.O_I: ["state_out"], Operator.S: ["state_in"]})
+    while instance.reuse_instance():
+        t_max = instance.get_setting("t_max", "float")
+        dt = instance.get_setting("dt", "float")
+        x_max = instance.get_setting("x_max", "float")
+        dx = instance.get_setting("dx", "float")
+        D = instance.get_setting("D", "float")
+        if D * dt / dx**2 > 1:
+            raise ValueError(f"dt = {dt} s is too long a step for D and dx; use at most {dx**2 / D} s")
+
+        steps = round(t_max / dt)
+        t = dt * np.arange(steps + 1)
+        x = dx * (np.arange(round(x_max / dx)) + 0.5)
+        u = seeded(x, instance.get_setting("seeds", "[[float]]"))
+        history = np.empty((steps + 1, x.size))
+        history[0] = u
+
+        for step in range(steps):
+            # Half a step of diffusion before the reaction and half after it: Strang's splitting, second order.
+            u = diffuse(u, D, dx, dt / 2)
+            instance.send("state_out", Message(t[step], t[step + 1], u))
+            reacted = instance.receive("state_in")
+            if abs(reacted.timestamp - t[step + 1]) > 1e-9 * t_max:
+                raise ValueError(f"reacted until {reacted.timestamp} s, not {t[step + 1]} s; is micro.t_max macro.dt?")
+            u = diffuse(reacted.data, D, dx, dt / 2)
+            history[step + 1] = u
+
+        np.save("t.npy", t)
+        np.save("x.npy", x)
+        np.save("concentration.npy", history)
+
+
+if __name__ == "__main__":
+    main()

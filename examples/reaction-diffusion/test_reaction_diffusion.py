@@ -1,0 +1,126 @@
+"""The example's mathematics and physics, and that coupling changes neither."""
+
+import os
+import shutil
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from monolithic import half_of_diffusion, reaction, read_settings, simulate
+
+HERE = Path(__file__).parent
+MODEL = HERE / "reaction_diffusion.ymmsl"
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return read_settings(MODEL)
+
+
+@pytest.fixture(scope="module")
+def whole(settings):
+    """The monolithic program's result for the settings of the model file."""
+    return simulate(settings)
+
+
+def changed(settings, **values):
+    """The settings with others in place: macro__dt=1 stands for macro.dt."""
+    settings = deepcopy(settings)
+    settings.update({name.replace("__", "."): value for name, value in values.items()})
+    return settings
+
+
+def front(x, u, level=0.5):
+    """Where the profile falls through `level` for the last time."""
+    i = np.flatnonzero((u[:-1] >= level) & (u[1:] < level))[-1]
+    return x[i] + (x[i + 1] - x[i]) * (u[i] - level) / (u[i] - u[i + 1])
+
+
+def test_concentrations_stay_between_nothing_and_everything(whole):
+    _, _, u = whole
+    assert u.min() >= 0 and u.max() <= 1 + 1e-12
+
+
+def test_diffusion_alone_keeps_the_amount(settings):
+    _, _, u = simulate(changed(settings, micro__r=0.0))
+    np.testing.assert_allclose(u.sum(axis=1), u[0].sum(), rtol=1e-12)
+
+
+def test_diffusion_alone_widens_a_bell_as_the_heat_kernel_does(settings):
+    seeds, D = [[10.0, 0.9, 0.3]], settings["macro.D"]
+    t, x, u = simulate(changed(settings, micro__r=0.0, macro__seeds=seeds))
+    width = np.sqrt(0.3**2 + 4 * D * t[-1])
+    np.testing.assert_allclose(u[-1], 0.9 * 0.3 / width * np.exp(-(((x - 10) / width) ** 2)), atol=2e-3 * u[-1].max())
+
+
+def test_reaction_alone_is_logistic_growth(settings):
+    u = np.array([1e-6, 0.01, 0.5, 0.99, 1.0])
+    r, time = settings["micro.r"], 100 * settings["micro.t_max"]
+    exact = u * np.exp(r * time) / (1 + u * (np.exp(r * time) - 1))
+    np.testing.assert_allclose(reaction(u, r, time, settings["micro.dt"]), exact, rtol=1e-9)
+
+
+def test_a_front_moves_at_the_speed_of_fisher_and_kolmogorov(settings):
+    """Speed 2 sqrt(rD), approached as 1 - 3 / (4 r t) + 3 sqrt(pi) / (4 (r t)^1.5) (Ebert and van Saarloos, 2000)."""
+    r, D = settings["micro.r"], settings["macro.D"]
+    t, x, u = simulate(changed(settings, macro__t_max=600.0, macro__seeds=[[0.0, 0.9, 0.1]]))
+    early, late = (t.searchsorted(moment) for moment in (400.0, 600.0))
+    speed = (front(x, u[late]) - front(x, u[early])) / (t[late] - t[early])
+    rt = r * t[early : late + 1]
+    expected = 2 * np.sqrt(r * D) * np.mean(1 - 3 / (4 * rt) + 3 * np.sqrt(np.pi) / (4 * rt**1.5))
+    assert speed == pytest.approx(expected, rel=0.005)
+    assert speed == pytest.approx(2 * np.sqrt(r * D), rel=0.02)
+
+
+def test_halving_the_macro_step_quarters_the_error(settings):
+    ends = []
+    for dt in (0.25, 0.125, 0.0625):
+        steps = changed(settings, macro__t_max=40.0, macro__dt=dt, micro__t_max=dt, micro__dt=dt / 10)
+        ends.append(simulate(steps)[2][-1])
+    ratio = np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()
+    assert np.log2(ratio) == pytest.approx(2, abs=0.1)
+
+
+def test_the_macro_model_diffuses_as_the_monolithic_program_does(settings):
+    diffusion = pytest.importorskip("diffusion", reason="the Python package ligament is not installed")
+    u = np.random.default_rng(1).random(50)
+    D, dx, dt = settings["macro.D"], settings["macro.dx"], settings["macro.dt"]
+    np.testing.assert_array_equal(diffusion.diffuse(u, D, dx, dt / 2), half_of_diffusion(u, D, dx, dt))
+
+
+def run_coupled(directory):
+    """Runs the coupled model with the `ligament` of $LIGAMENT, or of the search path."""
+    command = os.environ.get("LIGAMENT") or shutil.which("ligament")
+    if not command:
+        pytest.skip("there is no command ligament; run \"make build\" and set LIGAMENT to it")
+    if not (HERE / "build/reaction").exists():
+        pytest.skip("build/reaction is not built; run \"make\" in examples/reaction-diffusion")
+    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    done = subprocess.run(
+        [command, "run", str(MODEL), "--run-dir", str(directory)],
+        env=environment, capture_output=True, text=True, timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory
+
+
+@pytest.fixture(scope="module")
+def coupled(tmp_path_factory):
+    return run_coupled(tmp_path_factory.mktemp("coupled") / "run")
+
+
+def test_the_coupled_model_gives_what_the_monolithic_program_gives(whole, coupled):
+    [result] = coupled.rglob("concentration.npy")
+    for name, expected in zip(("t", "x", "concentration"), whole, strict=True):
+        np.testing.assert_allclose(np.load(result.with_name(f"{name}.npy")), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_picture_of_a_run_is_drawn_into_its_directory(coupled):
+    drawn = subprocess.run(
+        [sys.executable, HERE / "plot.py", coupled], capture_output=True, text=True, timeout=120, check=True
+    )
+    picture = Path(drawn.stdout.strip())
+    assert picture.parent == coupled and picture.read_bytes().startswith(b"\x89PNG")
