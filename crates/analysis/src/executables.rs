@@ -2,7 +2,7 @@
 
 use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program};
 use rustix::fs::{access, Access};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
     for program in config.programs.values() {
@@ -80,7 +80,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
 }
 
 /// A file in the same directory whose name is nearly the same.
-fn similar(path: &PathBuf) -> Option<String> {
+fn similar(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names: Vec<String> =

@@ -1,0 +1,84 @@
+//! Good models have no errors, and a large one is checked quickly enough to be looked at while it is written.
+
+use ligament_analysis::{check_configuration, check_with_modules, CheckOptions, Files, Given};
+use ligament_model::{FileModules, ModelBuilder, SettingValue};
+use std::path::Path;
+
+fn options() -> CheckOptions {
+    CheckOptions { files: Files::Elsewhere, given: Given::Everything, ..CheckOptions::default() }
+}
+
+#[test]
+fn good_models_have_no_errors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good");
+    let modules = FileModules { path: vec![folder.join("modules")] };
+    let mut checked = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "ymmsl") {
+            continue;
+        }
+        let report = check_with_modules(&[&path], &options(), &modules);
+        let errors: Vec<_> = report.problems.iter().filter(|p| p.is_error() && p.code != "no-model").collect();
+        assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
+        checked += 1;
+    }
+    assert!(checked >= 20, "only {checked} good models were found");
+}
+
+#[test]
+fn later_files_add_to_earlier_ones() {
+    let folder = std::env::temp_dir().join(format!("ligament-analysis-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let model = folder.join("model.ymmsl");
+    let more = folder.join("more.ymmsl");
+    std::fs::write(
+        &model,
+        "ymmsl_version: v0.1\nmodel:\n  name: m\n  components: {a: p}\nsettings: {x: 1, y: 1}\n",
+    )
+    .unwrap();
+    std::fs::write(
+        &more,
+        "ymmsl_version: v0.2\nprograms: {p: {executable: /bin/true}}\nsettings: {x: 2}\nresources: {m.a: {threads: 3}}\n",
+    )
+    .unwrap();
+    let mut options = CheckOptions::default();
+    options.settings.push(ligament_model::parse_assignment("y=5").unwrap());
+    let report = check_with_modules(&[&model, &more], &options, &FileModules::default());
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(report.is_ok(), "{}", report.to_text());
+    let resolved = report.resolved.unwrap();
+    let get = |name: &str| resolved.settings.exact(&name.parse().unwrap()).cloned();
+    assert_eq!(get("x"), Some(SettingValue::Int(2)));
+    assert_eq!(get("y"), Some(SettingValue::Int(5)));
+    assert_eq!(resolved.instances[0].resources, ligament_model::Resources::Threads { threads: 3 });
+    assert_eq!(resolved.program(0).unwrap().executable.as_deref(), Some("/bin/true"));
+}
+
+#[test]
+fn a_component_with_code_needs_no_program() {
+    let mut model = ModelBuilder::new("m").unwrap();
+    model.add_component("a", Some("f"), &[("O_F", "out")], &[]).unwrap();
+    let mut options = options();
+    options.given = Given::Nothing;
+    let report = check_configuration(model.configuration().clone(), &options);
+    assert_eq!(report.problems[0].code, "unknown-implementation");
+    options.given = Given::Names(["f".to_owned()].into());
+    assert!(check_configuration(model.into_configuration(), &options).is_ok());
+}
+
+#[test]
+fn a_model_of_a_thousand_instances_and_fifty_thousand_conduits_is_checked() {
+    let mut model = ModelBuilder::new("grid").unwrap();
+    for i in 0..1000 {
+        model.add_component(&format!("c{i}"), Some("p"), &[], &[]).unwrap();
+        for p in 0..50 {
+            model.connect(&format!("c{i}.out{p}"), &format!("c{}.in{p}", (i + p + 1) % 1000)).unwrap();
+        }
+    }
+    let start = std::time::Instant::now();
+    let report = check_configuration(model.into_configuration(), &options());
+    println!("checked in {:?}", start.elapsed());
+    assert!(report.is_ok(), "{}", report.to_text());
+    assert_eq!(report.resolved.unwrap().channels.len(), 50_000);
+}
