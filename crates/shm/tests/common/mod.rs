@@ -4,11 +4,13 @@
 use ligament_shm::area::Layout;
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
-use ligament_shm::memory::create;
+use ligament_shm::memory::{create, Mapping};
+use ligament_shm::ring::{SLOT_BYTES, STAMPED_MASK};
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 struct Memory {
@@ -43,6 +45,37 @@ pub struct Conduit {
 pub struct Domain {
     world: Arc<Mutex<World>>,
     conduits: Arc<Vec<Conduit>>,
+}
+
+/// Bytes of a wrong sender's slab.
+pub const SLAB: u64 = 1 << 16;
+
+/// Writes whatever it likes.
+pub struct WrongSender {
+    outbox: Mapping,
+    slab: Mapping,
+}
+
+impl WrongSender {
+    /// Publishes slot `index` of the ring at `offset`, as if in the first lap.
+    pub fn publish(&self, offset: u64, index: usize, header: [u64; 8], body: &[u64]) {
+        let words: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * SLOT_BYTES, SLOT_BYTES / 8);
+        for (word, value) in words[8..].iter().zip(body) {
+            word.store(*value, Ordering::Relaxed);
+        }
+        for (word, value) in words[..7].iter().zip(header) {
+            word.store(value, Ordering::Relaxed);
+        }
+        words[7].store((header[7] & STAMPED_MASK) | 0x80 << 56, Ordering::Release);
+    }
+
+    /// Fills its slab.
+    pub fn fill(&self, bytes: &[u8]) {
+        let words: &[AtomicU64] = self.slab.slice_at(0, SLAB as usize / 8);
+        for (word, eight) in words.iter().zip(bytes.chunks_exact(8)) {
+            word.store(u64::from_le_bytes(eight.try_into().unwrap()), Ordering::Relaxed);
+        }
+    }
 }
 
 /// An endpoint's line to the domain.
@@ -112,6 +145,17 @@ impl Domain {
         }
         drop(world);
         Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me }).unwrap()
+    }
+
+    /// A sender that follows no rule: it writes what it likes into a ring from endpoint 0 to endpoint 1, which is
+    /// opened with the given place and size.
+    pub fn wrong_sender(&self, offset: u64, slots: u32) -> WrongSender {
+        let mut line = Line { world: self.world.clone(), me: 0 };
+        line.open_ring(1, offset, slots).unwrap();
+        let (_, slab) = line.new_slab(SLAB).unwrap();
+        let world = self.world.lock().unwrap();
+        let outbox = Mapping::writable(&world.endpoints[0].outbox, 0, OUTBOX_BYTES).unwrap();
+        WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB as usize).unwrap() }
     }
 
     /// Bytes of slabs granted and not given back.

@@ -1,0 +1,50 @@
+# The commands that a user or a developer gives; each says what it does in `make help`.
+
+PYTHON ?= python3
+PREFIX ?= /usr/local
+VENV := .venv
+STAMP := $(VENV)/.requirements
+CARGO_FLAGS ?= --locked
+
+.PHONY: help build demo test test-all bench install fmt lint docs clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+$(STAMP): packaging/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Ligament needs Python 3.11 or newer; $(PYTHON) is older. Name another with make PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r packaging/requirements.txt
+	@touch $@
+
+build: $(STAMP) ## build the command, the libraries, the Python package and the examples
+	cargo build --release $(CARGO_FLAGS)
+	packaging/build-python $(VENV)
+	$(MAKE) --no-print-directory -C examples/reaction-diffusion
+
+demo: build ## couple diffusion (Python) to reaction (C++), run them, draw the picture
+	@PATH="$(CURDIR)/$(VENV)/bin:$(CURDIR)/target/release:$$PATH" examples/reaction-diffusion/demo.sh
+
+test: build ## install what the tests need and run them
+	$(PYTHON) tests/run
+
+test-all: build ## also the tests that take long
+	$(PYTHON) tests/run --all
+
+bench: build ## measure Ligament beside what a user would pick instead
+	benchmarks/run pingpong
+
+install: build ## install under PREFIX: command, library, headers, CMake package, pkg-config file
+	packaging/install.sh "$(PREFIX)"
+
+fmt: ## format the code
+	cargo fmt --all
+
+lint: $(STAMP) ## check format and style
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+
+clean: ## remove what was built
+	cargo clean
+	rm -rf $(VENV) build examples/*/build

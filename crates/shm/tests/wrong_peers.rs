@@ -1,0 +1,134 @@
+//! What a wrong or half-dead peer leaves in its memory must end in an error, never in a crash, an endless wait or
+//! a huge allocation.
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Conduit, Domain, SLAB};
+use ligament_shm::endpoint::AgentNotice;
+use ligament_shm::status::now;
+use ligament_shm::ShmError;
+use ligament_wire::{flags, Header, Kind};
+use proptest::prelude::*;
+
+fn domain() -> Domain {
+    Domain::new(2, &[Conduit { from: 0, to: 1, budget: 1 << 20 }], 1 << 30)
+}
+
+fn header(kind: Kind, carrier_flags: u16, parts: u16, body_len: u64) -> Header {
+    Header { kind, carrier_flags, parts, body_len, ..Header::default() }
+}
+
+/// What the receiver makes of one slot.
+fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmError> {
+    let domain = domain();
+    let wrong = domain.wrong_sender(0, 64);
+    wrong.fill(slab);
+    wrong.publish(0, 0, header, body);
+    let mut receiver = domain.endpoint(1);
+    let arrived = receiver.receive(0, Some(now() + 1_000_000))?;
+    arrived.into_value().map(|value| format!("{value:?}"))
+}
+
+fn refused(header: Header, body: &[u64]) {
+    let got = outcome(header.encode(), body, &[]);
+    assert!(matches!(got, Err(ShmError::Malformed(_))), "{got:?}");
+}
+
+#[test]
+fn a_body_longer_than_its_slot_is_refused() {
+    refused(header(Kind::Data, 0, 0, 257), &[]);
+}
+
+#[test]
+fn a_place_outside_of_its_slab_is_refused() {
+    let placed = header(Kind::Data, flags::PLACED, 1, 24 + 40 + 4096);
+    for place in [[0, SLAB, 24], [0, u64::MAX - 63, 24], [0, SLAB - 4032, 24]] {
+        refused(placed, &place);
+    }
+}
+
+#[test]
+fn a_slab_that_does_not_exist_is_refused() {
+    refused(header(Kind::Data, flags::PLACED, 1, 4096), &[77, 0, 24]);
+}
+
+#[test]
+fn a_head_longer_than_its_body_is_refused() {
+    refused(header(Kind::Data, flags::PLACED, 1, 100), &[0, 0, 101]);
+    refused(header(Kind::Data, flags::PLACED, 1, 4096), &[0, 0, u64::MAX]);
+}
+
+#[test]
+fn a_message_for_a_channel_that_ends_elsewhere_is_refused() {
+    refused(Header { conduit: 5, ..header(Kind::Data, 0, 0, 0) }, &[]);
+    refused(Header { conduit: u32::MAX, ..header(Kind::Data, 0, 0, 0) }, &[]);
+}
+
+#[test]
+fn a_message_out_of_sequence_is_refused() {
+    refused(Header { sequence: 1, ..header(Kind::Data, 0, 0, 0) }, &[]);
+}
+
+#[test]
+fn a_chunk_of_nothing_is_refused() {
+    refused(header(Kind::Data, flags::STREAM, 0, 1 << 20), &[0, 0, 4096, 4096]);
+    refused(header(Kind::Data, flags::STREAM, 0, 10), &[0, 0, 4096, 0]);
+}
+
+#[test]
+fn a_chunk_of_an_impossible_message_is_an_error_and_no_allocation() {
+    let got = outcome(header(Kind::Data, flags::STREAM, 0, (1 << 56) - 1).encode(), &[0, 0, 4096, 0], &[]);
+    assert!(matches!(got, Err(ShmError::OutOfMemory { .. })), "{got:?}");
+}
+
+#[test]
+fn a_jump_out_of_the_outbox_is_refused() {
+    for (offset, slots) in [(1 << 40, 64), (4096, u64::MAX), (4097, 64), (0, 0), (u64::MAX - 4095, 64)] {
+        refused(header(Kind::Carrier, 0, 0, 0), &[offset, slots]);
+    }
+}
+
+#[test]
+fn a_ring_that_cannot_be_is_refused() {
+    for (offset, slots) in [(4096, u32::MAX), (1 << 50, 64), (7, 64), (0, 1)] {
+        let domain = domain();
+        domain.wrong_sender(0, 64);
+        let fd = ligament_shm::memory::create("other", 4096).unwrap();
+        domain.tell(1, AgentNotice::RingOpened { from: 0, outbox: fd, offset, slots, inbox: 0 });
+        let got = domain.endpoint(1).receive(0, Some(now() + 1_000_000)).map(|_| ());
+        assert!(matches!(got, Err(ShmError::Malformed(_) | ShmError::System { .. })), "{got:?}");
+    }
+}
+
+#[test]
+fn a_sender_that_died_before_it_published_is_waited_for_and_not_read() {
+    let domain = domain();
+    let wrong = domain.wrong_sender(0, 64);
+    wrong.fill(&[1; 4096]);
+    let mut receiver = domain.endpoint(1);
+    assert!(matches!(receiver.receive(0, Some(now() + 1_000_000)), Err(ShmError::TimedOut)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_slot_whatever_makes_a_receiver_fall(
+        words in prop::array::uniform8(any::<u64>()),
+        kind in prop::sample::select(vec![1u8, 2, 3, 4, 15, 64]),
+        flag_bits in any::<u16>(),
+        body in prop::collection::vec(prop_oneof![any::<u64>(), 0u64..5000], 0..32),
+        slab in prop::collection::vec(any::<u8>(), 0..512),
+        len in prop_oneof![0u64..300, 0u64..70_000, any::<u64>()],
+    ) {
+        let mut words = words;
+        // A version and kind that get past the first look, on the only channel, in sequence.
+        let flag_bits = flag_bits & flags::KNOWN;
+        words[0] = 1 | u64::from(kind) << 8 | u64::from(flag_bits) << 16;
+        words[1] = 0;
+        words[6] &= 0x0003_ffff_ffff_ffff;
+        words[7] = len & ((1 << 56) - 1);
+        let _ = outcome(words, &body, &slab);
+    }
+}
