@@ -90,9 +90,9 @@ class Session:
         self.deadline = time.monotonic() + (QUICK_SECONDS if options.quick else SECONDS)
 
     def rounds(self, program, bytes_):
-        """Timed round trips: many for small messages, never fewer than 20 (quick: 8), within about half a second."""
+        """Timed round trips: many for small messages, at least 20 (quick: 8), within about 0.3 s."""
         quick = self.options.quick
-        traffic, least, most, seconds = (96 << 20, 8, 4000, 0.12) if quick else (512 << 20, 20, 20000, 0.5)
+        traffic, least, most, seconds = (96 << 20, 8, 4000, 0.12) if quick else (512 << 20, 20, 20000, 0.3)
         by_time = seconds / (2 * (program.latency + program.per_byte * bytes_))
         return max(least, int(min(traffic / max(bytes_, 1), by_time, most)))
 

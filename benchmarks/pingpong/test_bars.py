@@ -1,0 +1,95 @@
+"""Tests of what is computed from measurements. Run: python3 benchmarks/pingpong/test_bars.py"""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
+from bars import KIB, MIB, Measurements, bars, boundary  # noqa: E402
+
+
+def measurements(*rows, line=100.0):
+    """Rows are (program, mode, bytes, median_ns, ...one per repetition)."""
+    m = Measurements()
+    for program, mode, bytes_, *medians in rows:
+        for median in medians:
+            record = {"mode": mode, "bytes": bytes_, "median_ns": median}
+            m.add(program, {**record, "line_before_ns": line, "line_after_ns": line})
+    return m
+
+
+def row(m, name):
+    (found,) = [bar for bar in bars(m) if bar.name == name]
+    return found
+
+
+class Distances(unittest.TestCase):
+    def test_one_cluster_has_no_boundary(self):
+        self.assertIsNone(boundary([200, 205, 210, 220, 230, 235, 290]))
+
+    def test_two_clusters_are_parted_between_them(self):
+        found = boundary([25, 45, 50, 35, 220, 225, 210, 230])
+        self.assertTrue(50 < found < 210)
+
+    def test_a_single_outlier_is_no_second_cluster(self):
+        self.assertIsNone(boundary([40, 41, 42, 43, 44, 45, 5000]))
+
+    def test_nothing_measured_has_no_boundary(self):
+        self.assertIsNone(boundary([]))
+
+    def test_only_records_with_both_lines_at_the_chosen_place_count(self):
+        m = Measurements()
+        for before, after, median in [(40, 40, 1.0)] * 4 + [(220, 220, 3.0)] * 4 + [(40, 220, 2.0)]:
+            lines = {"line_before_ns": before, "line_after_ns": after}
+            m.add("file", {"mode": "plain", "bytes": 0, "median_ns": median, **lines})
+        m.settle()
+        m.place = "far"
+        self.assertEqual(m.values("file", "plain", 0), [3.0] * 4)
+        m.place = "near"
+        self.assertEqual(m.values("file", "plain", 0), [1.0] * 4)
+
+
+class Bars(unittest.TestCase):
+    def test_the_better_mpi_is_chosen_by_size(self):
+        m = measurements(
+            ("openmpi/cma", "plain", KIB, 900.0),
+            ("mpich/copy", "plain", KIB, 700.0),
+            ("openmpi/cma", "plain", MIB, 60e3),
+            ("mpich/copy", "plain", MIB, 90e3),
+            ("ligament/view", "plain", KIB, 350.0),
+            ("ligament/view", "plain", MIB, 60e3),
+        )
+        self.assertEqual(m.best_mpi("plain", KIB), "mpich/copy")
+        self.assertEqual(m.best_mpi("plain", MIB), "openmpi/cma")
+        self.assertTrue(row(m, "plain view vs MPI, 1 KiB").holds)
+        self.assertFalse(row(m, "plain view vs MPI, 1 MiB").holds)
+
+    def test_twenty_nanoseconds_count_as_equal_when_empty(self):
+        mpi = ("mpich/copy", "plain", 0, 100.0)
+        self.assertTrue(row(measurements(mpi, ("ligament/view", "plain", 0, 119.0)), "plain view vs MPI, 0 B").holds)
+        self.assertFalse(row(measurements(mpi, ("ligament/view", "plain", 0, 122.0)), "plain view vs MPI, 0 B").holds)
+
+    def test_five_percent_count_as_equal_where_as_fast_is_promised(self):
+        mpi = ("mpich/copy", "plain", 4 * MIB, 95.5)
+        self.assertTrue(
+            row(measurements(mpi, ("ligament/view", "plain", 4 * MIB, 100.0)), "plain view vs MPI, 4 MiB").holds
+        )
+
+    def test_the_value_is_the_ratio_of_medians_over_repetitions(self):
+        m = measurements(
+            ("bare/loan", "worked", MIB, 8.0, 9.0, 100.0), ("ligament/loan", "worked", MIB, 10.0, 10.0, 10.0)
+        )
+        bar = row(m, "worked loans vs bare loop, 1 MiB")
+        self.assertAlmostEqual(bar.value, 0.9)
+        self.assertEqual((min(bar.repetitions), max(bar.repetitions)), (0.8, 10.0))
+
+    def test_what_was_not_measured_has_no_bar(self):
+        self.assertEqual(bars(measurements(("mpich/copy", "plain", 0, 100.0))), [])
+
+    def test_python_may_take_three_microseconds_when_empty(self):
+        self.assertTrue(row(measurements(("ligament/python", "plain", 0, 2900.0)), "Python, 0 B").holds)
+        self.assertFalse(row(measurements(("ligament/python", "plain", 0, 3100.0)), "Python, 0 B").holds)
+
+
+if __name__ == "__main__":
+    unittest.main()
