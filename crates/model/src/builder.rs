@@ -32,6 +32,8 @@ pub enum BuildError {
     },
     /// An end of a conduit is not `component.port`.
     BadEnd(String),
+    /// There is no component of this name.
+    NoComponent(String),
     /// A multiplicity of zero.
     NoInstances(String),
 }
@@ -48,6 +50,9 @@ impl fmt::Display for BuildError {
             }
             BuildError::BadEnd(end) => {
                 write!(f, "\"{end}\" names no port; write component.port or component.port[slot]")
+            }
+            BuildError::NoComponent(name) => {
+                write!(f, "there is no component \"{name}\"; add it first")
             }
             BuildError::NoInstances(name) => {
                 write!(f, "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one instance")
@@ -69,6 +74,8 @@ impl From<InvalidName> for BuildError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelBuilder {
     config: Configuration,
+    /// The name of the model that is being built; it is always there.
+    root: Reference,
 }
 
 impl ModelBuilder {
@@ -76,12 +83,24 @@ impl ModelBuilder {
     pub fn new(name: &str) -> Result<ModelBuilder, BuildError> {
         let name = Reference::from(Identifier::new(name)?);
         let mut config = Configuration::default();
-        config.models.insert(name.clone(), Model::new(name));
-        Ok(ModelBuilder { config })
+        config.models.insert(name.clone(), Model::new(name.clone()));
+        Ok(ModelBuilder { config, root: name })
+    }
+
+    /// Goes on with a configuration, of which the only model that is not used as an implementation is
+    /// built further.
+    pub fn from_configuration(config: Configuration) -> Result<ModelBuilder, Problems> {
+        let root = config.root_model(None).map_err(|p| Problems(vec![p]))?.name.clone();
+        Ok(ModelBuilder { config, root })
+    }
+
+    /// Goes on with a model read from text; `file` is the name shown with problems.
+    pub fn from_yaml(text: &str, file: &str) -> Result<ModelBuilder, Problems> {
+        ModelBuilder::from_configuration(Configuration::from_yaml(text, file)?)
     }
 
     fn model(&mut self) -> &mut Model {
-        &mut self.config.models[0]
+        &mut self.config.models[&self.root]
     }
 
     /// Adds a component. `ports` are pairs of operator (such as `"O_I"`) and port name; without any, the
@@ -107,6 +126,18 @@ impl ModelBuilder {
             component.ports = Some(make_ports(ports)?);
         }
         self.model().components.insert(component.name.clone(), component);
+        Ok(self)
+    }
+
+    /// Adds a port to a component that is there already.
+    pub fn add_port(&mut self, component: &str, operator: &str, port: &str) -> Result<&mut Self, BuildError> {
+        let (name, new) = one_port(operator, port)?;
+        let reference = Reference::new(component)?;
+        let found = self.model().components.get_mut(&reference);
+        let ports = &mut found.ok_or_else(|| BuildError::NoComponent(component.to_owned()))?.ports;
+        if ports.get_or_insert_default().insert(name, new).is_some() {
+            return Err(BuildError::Duplicate { what: "port", name: format!("{component}.{port}") });
+        }
         Ok(self)
     }
 
@@ -175,7 +206,7 @@ impl ModelBuilder {
 
     /// Says what each instance of a component needs.
     pub fn set_resources(&mut self, component: &str, resources: Resources) -> Result<&mut Self, BuildError> {
-        let name = self.model().name.join(&Reference::new(component)?);
+        let name = self.root.join(&Reference::new(component)?);
         let requirements = ResourceRequirements { name: name.clone(), resources, at: Default::default() };
         self.config.resources.insert(name, requirements);
         Ok(self)
@@ -207,16 +238,21 @@ impl ModelBuilder {
     }
 }
 
+fn one_port(operator: &str, name: &str) -> Result<(Identifier, Port), BuildError> {
+    let operator = Operator::from_name(operator).ok_or_else(|| BuildError::Unknown {
+        what: "operator",
+        name: operator.to_owned(),
+        known: "F_INIT, O_I, S, O_F",
+    })?;
+    let name = Identifier::new(name)?;
+    Ok((name.clone(), Port::new(name, operator)))
+}
+
 fn make_ports(ports: &[(&str, &str)]) -> Result<Ports, BuildError> {
     let mut made = Ports::with_capacity(ports.len());
     for (operator, name) in ports {
-        let operator = Operator::from_name(operator).ok_or_else(|| BuildError::Unknown {
-            what: "operator",
-            name: (*operator).to_owned(),
-            known: "F_INIT, O_I, S, O_F",
-        })?;
-        let name = Identifier::new(name)?;
-        if made.insert(name.clone(), Port::new(name.clone(), operator)).is_some() {
+        let (name, port) = one_port(operator, name)?;
+        if made.insert(name.clone(), port).is_some() {
             return Err(BuildError::Duplicate { what: "port", name: name.to_string() });
         }
     }

@@ -75,10 +75,17 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
         let mut check = Check { config, model, ports, problems: &mut problems, receivers: HashMap::new() };
         for conduit in &model.conduits {
             check.conduit(conduit);
+            // Looking for what was meant takes long for thousands of wrong names, and nobody reads them.
+            if check.problems.len() >= MAX_PROBLEMS {
+                return problems;
+            }
         }
     }
     problems
 }
+
+/// After so many problems no more conduits are looked at.
+const MAX_PROBLEMS: usize = 500;
 
 /// Which side of a conduit.
 #[derive(Clone, Copy, PartialEq)]
@@ -92,8 +99,8 @@ struct Check<'a, 'p> {
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
     problems: &'p mut Vec<Problem>,
-    /// Receivers already connected: with which slots (`None` for the whole port), and from where.
-    receivers: HashMap<&'a [Part], Vec<(Option<usize>, &'a Conduit)>>,
+    /// Receivers already connected: their slots (`None` for the whole port), and by which conduit.
+    receivers: HashMap<&'a [Part], HashMap<Option<usize>, &'a Conduit>>,
 }
 
 impl<'a> Check<'a, '_> {
@@ -102,6 +109,18 @@ impl<'a> Check<'a, '_> {
     }
 
     fn conduit(&mut self, conduit: &'a Conduit) {
+        if self.is_reversed(conduit) {
+            self.error(
+                "wrong-direction",
+                &conduit.at,
+                format!(
+                    "this conduit leads from \"{}\", which receives, to \"{}\", which sends",
+                    conduit.sender, conduit.receiver
+                ),
+                format!("exchange its ends: {}: {}", conduit.receiver, conduit.sender),
+            );
+            return;
+        }
         let sender = self.end(conduit, Side::Sender);
         let receiver = self.end(conduit, Side::Receiver);
         if let (Some(s), Some(r)) = (sender, receiver) {
@@ -115,6 +134,17 @@ impl<'a> Check<'a, '_> {
             }
         }
         self.one_sender(conduit);
+    }
+
+    /// Whether a conduit would be right if its ends were exchanged.
+    fn is_reversed(&self, conduit: &Conduit) -> bool {
+        let operator = |end: Option<(&[Part], &Identifier, Option<usize>)>| {
+            let (path, port, _) = end?;
+            let port = self.ports[self.model.components.get_index_of(path)?].get(port)?;
+            (!port.inferred).then_some(port.operator)
+        };
+        let (from, to) = (operator(conduit.sending_end()), operator(conduit.receiving_end()));
+        from.is_some_and(Operator::receives) && to.is_some_and(Operator::sends)
     }
 
     /// Checks one end; says whether it is a port of the model itself, `None` if it is wrong.
@@ -296,12 +326,11 @@ impl<'a> Check<'a, '_> {
         };
         let earlier = self.receivers.entry(stem).or_default();
         let clash = match slot {
-            // A port with thousands of slots is given them in order; look at the last one first.
-            Some(new) => earlier.iter().rev().find(|(s, _)| s.is_none_or(|s| s == new)),
-            None => earlier.first(),
-        };
-        let clash = clash.map(|(_, c)| *c);
-        earlier.push((slot, conduit));
+            Some(_) => earlier.get(&None).or_else(|| earlier.get(&slot)),
+            None => earlier.values().next(),
+        }
+        .copied();
+        earlier.entry(slot).or_insert(conduit);
         if let Some(first) = clash {
             let port = match stem {
                 [.., Part::Name(port)] => port.as_str(),

@@ -289,3 +289,30 @@ models:
     let options = ligament_model::ExpandOptions { model: Some(Reference::new("two").unwrap()) };
     assert_eq!(names(&load(text).expand_with(&options).unwrap()), ["b"]);
 }
+
+#[test]
+fn a_model_that_was_read_can_be_built_further() {
+    let mut model = ModelBuilder::from_yaml(NESTED, "nested").unwrap();
+    model.add_component("log", None, &[], &[]).unwrap();
+    model.add_port("log", "S", "in").unwrap();
+    model.add_port("macro", "O_I", "progress").unwrap();
+    model.connect("macro.progress", "log.in").unwrap();
+    assert!(channels(&model.expand().unwrap()).contains(&"macro.progress -> log.in".to_owned()));
+    assert!(model.add_port("log", "S", "in").is_err());
+    assert!(model.add_port("nobody", "S", "in").unwrap_err().to_string().contains("nobody"));
+    assert!(model.add_component("log", None, &[], &[]).is_err());
+    assert!(model.connect("log", "macro.in").is_err());
+}
+
+#[test]
+fn a_port_with_many_slots_is_checked_in_time_that_grows_with_their_number() {
+    let mut model = ModelBuilder::new("star").unwrap();
+    model.add_component("hub", None, &[("S", "in")], &[]).unwrap();
+    model.add_component("leaf", None, &[("O_I", "out")], &[]).unwrap();
+    for i in 0..100_000 {
+        model.connect("leaf.out", &format!("hub.in[{i}]")).unwrap();
+    }
+    assert_eq!(model.expand().unwrap().channels.len(), 100_000);
+    model.connect("leaf.out", "hub.in[7]").unwrap();
+    assert_eq!(model.expand().unwrap_err().0[0].code, "two-senders");
+}
