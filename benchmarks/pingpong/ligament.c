@@ -44,7 +44,7 @@ static lig_loan *loan;  // what peer_array handed out last
 static inline void *peer_array(size_t bytes) {
     void *data;
     if (bytes == 0) return send_array;
-    checked(lig_loan(instance, LIG_UINT64, 1, shape, &loan, &data, &error), "lig_loan");
+    checked(lig_loan_create(instance, LIG_UINT64, 1, shape, &loan, &data, &error), "lig_loan_create");
     return data;
 }
 #else

@@ -57,7 +57,7 @@ NO_CMA = ("btl_vader_single_copy_mechanism", "none")
 PROGRAMS = [
     Program("ligament/view", "Ligament: send, view", ALL, "lig_send_array, read in place"),
     Program("ligament/into", "Ligament: receive_into", ALL, "lig_send_array, lig_receive_into"),
-    Program("ligament/loan", "Ligament: loans", ("worked",), "lig_loan, lig_send_loan, read in place"),
+    Program("ligament/loan", "Ligament: loans", ("worked",), "lig_loan_create, lig_send_loan, read in place"),
     Program("ligament/python", "Ligament: Python", ("plain",), "send, receive; NumPy views", latency=2e-6),
     Program("bare/inline", "bare line", ("plain",), "one cache line each way", empty_only=True),
     Program("bare/one", "bare, one copy", ALL, "memcpy into shared memory, read there"),
