@@ -55,10 +55,10 @@ def simulate(settings):
     return dt * np.arange(steps + 1), x, np.array(history)
 
 
-def read_settings(model_file):
+def read_settings(file):
     """The settings in a model file."""
-    with open(model_file) as file:
-        return yaml.safe_load(file)["settings"]
+    with open(file) as text:
+        return yaml.safe_load(text)["settings"]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import yaml
 from matplotlib.ticker import MaxNLocator
 
 COLOURS = plt.get_cmap("magma")
@@ -20,6 +21,12 @@ def find_result(directory):
     if len(results) != 1:
         sys.exit(f"{directory}: {len(results)} files named concentration.npy; give the directory of one finished run")
     return [np.load(results[0].with_name(f"{name}.npy")) for name in ("t", "x", "concentration")]
+
+
+def front_speed(directory):
+    """The speed [mm/s] that a front tends to: 2 sqrt(rD) (Fisher; Kolmogorov, Petrovsky and Piskunov; 1937)."""
+    settings = yaml.safe_load((Path(directory) / "settings.yaml").read_text())
+    return 2 * (float(settings["micro.r"]) * float(settings["macro.D"])) ** 0.5
 
 
 def draw(t, x, u, speed, file):
@@ -69,6 +76,6 @@ def show_speed(axes, t, x, u, speed):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: plot.py RUN-DIRECTORY")
-    picture = Path(sys.argv[1]) / "reaction_diffusion.png"
-    draw(*find_result(sys.argv[1]), 2 * (0.1 * 0.002) ** 0.5, picture)
-    print(picture)
+    run = Path(sys.argv[1])
+    draw(*find_result(run), front_speed(run), run / "reaction_diffusion.png")
+    print(run / "reaction_diffusion.png")
