@@ -1,1 +1,37 @@
-//! The Python face of Ligament.
+//! The Python face: the compiled half of the package `ligament`. Thin: it turns Python's values into the core's and
+//! back, lets go of the interpreter while waiting, and raises the core's errors; the rest of the package is Python.
+
+use pyo3::prelude::*;
+
+mod array;
+mod errors;
+mod from_wire;
+mod instance;
+mod loan;
+mod message;
+mod model;
+mod settings;
+mod to_wire;
+
+/// The compiled half of `ligament`; import `ligament` instead.
+#[pymodule]
+mod _ligament {
+    #[pymodule_export]
+    use super::array::Array;
+    #[pymodule_export]
+    use super::instance::round_trip;
+    #[pymodule_export]
+    use super::instance::Instance;
+    #[pymodule_export]
+    use super::loan::Loan;
+    #[pymodule_export]
+    use super::message::Message;
+    #[pymodule_export]
+    use super::model::{Model, Problem};
+    #[pymodule_export]
+    use super::settings::{parse_assignment, Settings};
+
+    #[allow(non_upper_case_globals)] // Python's spelling.
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -3,6 +3,8 @@
 use crate::error::Error;
 use ligament_model::Settings;
 use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+use std::any::Any;
+use std::sync::Arc;
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
 #[derive(Debug, Clone)]
@@ -103,6 +105,12 @@ impl Loan {
     /// The first byte, for callers in other languages.
     pub fn start(&self) -> *mut u8 {
         self.inner.start()
+    }
+
+    /// Keeps the pages under `start` mapped, also after the loan was sent: for languages in which views of it may
+    /// live on. What is written there then is the fault of who writes it, but not a crash.
+    pub fn pages(&self) -> Arc<dyn Any + Send + Sync> {
+        self.inner.pages()
     }
 
     /// The type of the elements.

@@ -6,6 +6,7 @@
 use crate::area::MAX_BLOCKS;
 use crate::memory::{Mapping, ShmError, HUGE_PAGE};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Blocks up to this size share slabs; larger ones have a slab each.
 const LARGEST_SHARED: u64 = 256 << 10;
@@ -43,7 +44,7 @@ pub fn slab_size(len: u64) -> u64 {
 
 struct Slab {
     id: u32,
-    map: Mapping,
+    map: Arc<Mapping>,
     /// Bytes from the start whose pages are in place.
     populated: usize,
     shared: bool,
@@ -141,7 +142,7 @@ impl Pool {
         if self.slabs.len() <= slot {
             self.slabs.resize_with(slot + 1, || None);
         }
-        self.slabs[slot] = Some(Slab { id, map, populated: 0, shared });
+        self.slabs[slot] = Some(Slab { id, map: Arc::new(map), populated: 0, shared });
         // The last pushed is the first taken: let that be the one at the front of the slab.
         for i in (0..count).rev() {
             let block =
@@ -200,6 +201,12 @@ impl Pool {
             start: slab.map.start().wrapping_add(block.offset),
             size: block.size,
         }
+    }
+
+    /// The mapping that a block lies in: whoever holds it keeps the pages in this process.
+    pub fn pages(&self, id: BlockId) -> Arc<Mapping> {
+        let slab = self.block(id).slab;
+        self.slabs[slab as usize].as_ref().expect("a block's slab exists").map.clone()
     }
 
     /// One more reader has the block.

@@ -15,6 +15,7 @@ use ligament_wire::{flags, Header, Kind, Plan};
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 /// Bytes of a chunk when a message is streamed.
 const CHUNK: u64 = 4 << 20;
@@ -26,6 +27,7 @@ pub struct Loan {
     block: BlockId,
     start: NonNull<u8>,
     len: usize,
+    pages: Arc<Mapping>,
 }
 
 // SAFETY: a loan is the only way to its block until it is sent.
@@ -41,6 +43,11 @@ impl Loan {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the block is this loan's alone, and as long as `len`; its pages are in place.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Keeps the pages mapped here, also after the loan was sent: for languages in which views of it may live on.
+    pub fn pages(&self) -> Arc<Mapping> {
+        self.pages.clone()
     }
 
     /// Bytes lent.
@@ -153,7 +160,7 @@ impl<C: Custodian> Endpoint<C> {
             });
         };
         let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
-        Ok(Loan { block, start, len: len as usize })
+        Ok(Loan { block, start, len: len as usize, pages: self.pool.pages(block) })
     }
 
     /// Sends what a loan holds, described by `head` (at most 232 bytes), with `body_len` bytes in all.

@@ -1,0 +1,60 @@
+"""Ligament couples simulation codes into one multiscale model.
+
+A code takes part in a run as an `Instance`, which sends and receives each `Message` through its ports. A `Model` says
+which components there are and how they are joined; `run` runs one, with Python functions as components where wanted.
+"""
+
+from ._enums import InstanceFlags, LogLevel, Operator
+from ._errors import (
+    ClosedError,
+    Error,
+    ModelError,
+    OutOfMemoryError,
+    RegistrationError,
+    RunEndsError,
+    RunError,
+    SettingError,
+    SettingTypeError,
+    SettingUnsetError,
+    TimeoutError,
+    TransportError,
+    UnexpectedError,
+    UnsendableError,
+    UsageError,
+)
+from ._instance import Instance
+from ._ligament import Array, Loan, Message, Problem, Settings, __version__
+from ._model import Model, Size
+from ._submodel import Submodel, run_submodel
+
+__all__ = [
+    "Array",
+    "ClosedError",
+    "Error",
+    "Instance",
+    "InstanceFlags",
+    "Loan",
+    "LogLevel",
+    "Message",
+    "Model",
+    "ModelError",
+    "Operator",
+    "OutOfMemoryError",
+    "Problem",
+    "RegistrationError",
+    "RunEndsError",
+    "RunError",
+    "SettingError",
+    "SettingTypeError",
+    "SettingUnsetError",
+    "Settings",
+    "Size",
+    "Submodel",
+    "TimeoutError",
+    "TransportError",
+    "UnexpectedError",
+    "UnsendableError",
+    "UsageError",
+    "__version__",
+    "run_submodel",
+]

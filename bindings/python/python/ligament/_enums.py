@@ -1,0 +1,54 @@
+"""The names that ports, logs and instances are described with."""
+
+from enum import Enum, Flag, IntEnum
+
+
+class Operator(Enum):
+    """When in the execution loop a port is used."""
+
+    NONE = "NONE"
+    """Not known."""
+    F_INIT = "F_INIT"
+    """Receives at the start of each pass."""
+    O_I = "O_I"
+    """Sends within the loop: an observation of the state."""
+    S = "S"
+    """Receives within the loop: what the next step needs."""
+    O_F = "O_F"
+    """Sends at the end of each pass: the final observation."""
+
+    def allows_sending(self) -> bool:
+        """Whether ports of this operator send."""
+        return self in (Operator.O_I, Operator.O_F)
+
+    def allows_receiving(self) -> bool:
+        """Whether ports of this operator receive."""
+        return self in (Operator.F_INIT, Operator.S)
+
+
+class LogLevel(IntEnum):
+    """How important a line in the run's log is."""
+
+    DEBUG = 0
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+    CRITICAL = 4
+
+    @staticmethod
+    def from_python(level: int) -> "LogLevel":
+        """The level of a number of Python's `logging`."""
+        return LogLevel(max(0, min(4, level // 10 - 1)))
+
+
+class InstanceFlags(Flag):
+    """What an instance may ask for when it is made."""
+
+    NONE = 0
+    DONT_APPLY_OVERLAY = 1
+    """Settings overlays that come with messages are handed over in `Message.settings` instead of being applied."""
+
+
+def operator_name(operator: "Operator | str") -> str:
+    """The operator's name, from an Operator or a text such as ``"O_I"``."""
+    return operator.value if isinstance(operator, Operator) else str(operator)

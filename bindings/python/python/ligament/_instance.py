@@ -1,0 +1,113 @@
+"""The instance: what a simulation code takes part in a run with."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from . import _logging
+from ._enums import InstanceFlags, LogLevel, Operator, operator_name
+from ._errors import SettingUnsetError, UsageError
+from ._ligament import _Instance
+
+_TYPES = {int: "int", float: "float", bool: "bool", str: "str"}
+_UNSET: Any = object()
+
+
+class Instance(_Instance):
+    """An instance of a component in a running model.
+
+    Args:
+        ports: The ports by operator; ``name[]`` is a vector port. Without them, those of the model count.
+        flags: What the instance asks for.
+
+    Raises:
+        RegistrationError: There is no run, or the ports do not fit the model.
+
+    An uncaught exception ends the run, with its text as the reason. Records of Python's `logging` go to the run's log
+    as well. As a context manager an instance signs off at the end of the block, or ends the run if the block raised.
+    """
+
+    def __new__(
+        cls,
+        ports: Mapping[Operator | str, Iterable[str]] | None = None,
+        flags: InstanceFlags = InstanceFlags.NONE,
+    ) -> "Instance":
+        declared = None
+        if ports is not None:
+            declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]
+        return super().__new__(cls, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags)
+
+    def __init__(
+        self,
+        ports: Mapping[Operator | str, Iterable[str]] | None = None,
+        flags: InstanceFlags = InstanceFlags.NONE,
+    ) -> None:
+        self._log_handler = _logging.RunLogHandler(self)
+        logging.getLogger().addHandler(self._log_handler)
+        _logging.watch(self)
+
+    def get_setting(self, name: str, type: str | type | None = None, default: Any = _UNSET) -> Any:
+        """The value of a setting for this instance, overlay included; the longest name that fits wins.
+
+        Args:
+            name: The setting's name, without this component's.
+            type: "int", "float", "bool", "str", "[int]", "[float]" or "[[float]]"; a whole number is taken for a
+                float. None takes any.
+            default: What to give if it is not set.
+
+        Raises:
+            SettingUnsetError: It is not set (a KeyError).
+            SettingTypeError: It is of another type (a TypeError).
+        """
+        value = self._setting(name, _TYPES.get(type, type))
+        if value is not None:
+            return value
+        if default is _UNSET:
+            raise SettingUnsetError(self._why_unset(name))
+        return default
+
+    def list_ports(self) -> dict[Operator, list[str]]:
+        """The names of the ports by operator."""
+        return {Operator(operator): names for operator, names in self._ports()}
+
+    def is_resizable(self, port: str) -> bool:
+        """Whether the number of the port's slots can be set: never, so far; the model fixes it."""
+        self.is_vector_port(port)
+        return False
+
+    def set_port_length(self, port: str, length: int) -> None:
+        """Sets the number of a port's slots, which cannot be done yet.
+
+        Raises:
+            UsageError: Always, unless it has that length already.
+        """
+        if self.get_port_length(port) != length:
+            raise UsageError(
+                f'port "{port}" has {self.get_port_length(port)} slots, as the model says, and cannot be made to have '
+                f"{length}; change the multiplicities in the model"
+            )
+
+    def log(self, level: LogLevel, text: str) -> None:
+        """Writes a line to the run's log, where the model lets lines of this level through."""
+        if not self._try_log(level, text):
+            raise UsageError(f"instance {self.name} is in the middle of another call, so it cannot log; use logging")
+
+    def __enter__(self) -> "Instance":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or (isinstance(error, SystemExit) and not error.code):
+            self._end()
+        else:
+            self.error_shutdown(_logging.describe(error))
+
+    def _end(self) -> None:
+        self._log_handler.flush()
+        logging.getLogger().removeHandler(self._log_handler)
+        self.finish()
+
+    def __repr__(self) -> str:
+        return f"<Instance {self.name}>"

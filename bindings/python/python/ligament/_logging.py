@@ -1,0 +1,97 @@
+"""Python's `logging`, forwarded to the run's log; and the reason of an uncaught exception, told to the run."""
+
+import atexit
+import logging
+import sys
+import traceback
+import weakref
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ._enums import LogLevel
+
+if TYPE_CHECKING:
+    from ._instance import Instance
+
+_instances: "weakref.WeakSet[Instance]" = weakref.WeakSet()
+_installed = False
+_MOST_KEPT = 1000
+
+
+class RunLogHandler(logging.Handler):
+    """Forwards records to the log of the run that an instance takes part in.
+
+    Records that come while the instance is in the middle of a call, from other threads say, are kept and written
+    with the next one.
+    """
+
+    def __init__(self, instance: "Instance") -> None:
+        super().__init__()
+        self._instance = weakref.ref(instance)
+        self._kept: deque[tuple[LogLevel, str]] = deque(maxlen=_MOST_KEPT)
+        self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._kept.append((LogLevel.from_python(record.levelno), self.format(record)))
+            self.flush()
+        except Exception:
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Writes what has been kept, if the instance is free."""
+        instance = self._instance()
+        if instance is None:
+            return
+        while self._kept:
+            level, text = self._kept[0]
+            if not instance._try_log(level, text):
+                return
+            self._kept.popleft()
+
+
+def describe(error: BaseException) -> str:
+    """An exception as the run is told it: what it is, then where it was raised."""
+    what = "".join(traceback.format_exception_only(type(error), error)).strip()
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return what
+    last = frames[-1]
+    return f'{what} ({last.filename}:{last.lineno}, in {last.name})'
+
+
+def report(error: BaseException) -> None:
+    """Ends the run of every instance of this process that has not ended, because of this exception."""
+    for instance in list(_instances):
+        try:
+            instance.error_shutdown(describe(error))
+        except Exception as second:
+            print(f"ligament: the run could not be told of the error: {second}", file=sys.stderr)
+
+
+def watch(instance: "Instance") -> None:
+    """Reports uncaught exceptions for this instance, and signs it off when the program ends."""
+    global _installed
+    _instances.add(instance)
+    if _installed:
+        return
+    _installed = True
+    before = sys.excepthook
+
+    def excepthook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        report(error)
+        before(kind, error, trace)
+
+    sys.excepthook = excepthook
+    atexit.register(_sign_off)
+
+
+def _sign_off() -> None:
+    for instance in list(_instances):
+        try:
+            instance.finish()
+        except Exception as error:
+            print(f"ligament: signing off: {error}", file=sys.stderr)

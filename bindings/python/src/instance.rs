@@ -1,0 +1,533 @@
+//! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what Python
+//! does best: flags, logging, the hook for uncaught exceptions.
+
+use crate::array::{kind, parse_dtype, ArrayKind, NotPlaced, Placed};
+use crate::errors::{self, raise, usage};
+use crate::from_wire::to_python;
+use crate::loan::{Loan, Returned};
+use crate::message::Message;
+use crate::settings::{setting_to_python, Settings};
+use crate::to_wire::Node;
+use ligament_instance::{
+    ArrayMut, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing, Ports,
+    SettingType, Times, Wait,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// The compiled half of `ligament.Instance`.
+#[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
+pub struct Instance {
+    core: Mutex<Core>,
+    /// The exception that a signal's handler raised while the core was waiting.
+    raised: Arc<Mutex<Option<PyErr>>>,
+    returned: Returned,
+    name: String,
+    overlays_with_messages: bool,
+}
+
+impl Instance {
+    /// The core, unless another thread (or the code that a signal interrupted) is in a call of its own.
+    fn core(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Core>> {
+        match self.core.try_lock() {
+            Ok(core) => Ok(core),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(usage(
+                py,
+                format!(
+                    "instance {} is in the middle of another call, in another thread or below a signal handler; use an \
+                     instance from one thread at a time",
+                    self.name
+                ),
+            )),
+        }
+    }
+
+    /// What to raise for the core's error.
+    fn error(&self, py: Python<'_>, error: Error) -> PyErr {
+        if error == Error::Interrupted {
+            if let Some(raised) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return raised;
+            }
+        }
+        errors::instance(py, error)
+    }
+
+    /// Calls the core without the interpreter, so that other threads go on meanwhile.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Core) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let mut core = self.core(py)?;
+        let core = &mut *core;
+        py.detach(|| call(core)).map_err(|error| self.error(py, error))
+    }
+
+    /// Receives; the interpreter is let go only if nothing is there yet.
+    fn next(&self, py: Python<'_>, port: &str, slot: Option<u32>, wait: Wait) -> PyResult<Received> {
+        let mut core = self.core(py)?;
+        let core = &mut *core;
+        let received = match core.poll(port, slot) {
+            Ok(true) => core.receive_within(port, slot, wait),
+            _ => py.detach(|| core.receive_within(port, slot, wait)),
+        };
+        received.map_err(|error| self.error(py, error))
+    }
+
+    fn message(&self, py: Python<'_>, received: Received) -> PyResult<Message> {
+        let settings = match received.settings {
+            Some(inner) => Some(Py::new(py, Settings { inner })?.into_any()),
+            None => None,
+        };
+        Ok(Message {
+            timestamp: received.timestamp,
+            next_timestamp: received.next_timestamp,
+            data: to_python(py, &received.data)?,
+            settings,
+        })
+    }
+
+    fn is_unconnected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+        let core = self.core(py)?;
+        core.is_connected(port).map(|connected| !connected).map_err(|error| self.error(py, error))
+    }
+
+    fn give(&self, py: Python<'_>, port: &str, times: Times, loan: &Loan, slot: Option<u32>) -> PyResult<()> {
+        // Refuse what can be refused before the loan is gone.
+        let mut core = self.core(py)?;
+        let Some(loan) = loan.give_away(py) else {
+            return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
+        };
+        let core = &mut *core;
+        py.detach(|| core.send_loan(port, times, loan, slot)).map_err(|error| self.error(py, error))
+    }
+}
+
+/// How long to wait, from seconds.
+fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
+    match timeout {
+        None => Ok(Wait::Forever),
+        Some(seconds) if seconds >= 0.0 => {
+            Ok(Duration::try_from_secs_f64(seconds).map_or(Wait::Forever, Wait::AtMost))
+        }
+        Some(seconds) => Err(usage(
+            py,
+            format!("a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"),
+        )),
+    }
+}
+
+/// Port and slot out of `"name"` or `("name", slot)`.
+fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
+    match port.cast::<PyString>() {
+        Ok(name) => Ok((name.to_string(), None)),
+        Err(_) => port.extract().map_err(|_| {
+            usage(
+                port.py(),
+                "give the ports to wait for as names, or as pairs of name and slot for vector ports",
+            )
+        }),
+    }
+}
+
+fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
+    match order {
+        "C" => Ok(Order::RowMajor),
+        "F" => Ok(Order::ColumnMajor),
+        other => Err(usage(py, format!("there is no order \"{other}\"; it is \"C\" or \"F\""))),
+    }
+}
+
+#[pymethods]
+impl Instance {
+    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model.
+    #[new]
+    #[pyo3(signature = (ports, dont_apply_overlay))]
+    fn new(
+        py: Python<'_>,
+        ports: Option<Vec<(String, String)>>,
+        dont_apply_overlay: bool,
+    ) -> PyResult<Instance> {
+        let ports = match ports {
+            None => None,
+            Some(pairs) => {
+                let mut ports = Ports::new();
+                for (operator, name) in pairs {
+                    let operator = Operator::from_name(&operator)
+                        .ok_or_else(|| usage(py, format!("there is no operator \"{operator}\"")))?;
+                    ports.add(operator, &name);
+                }
+                Some(ports)
+            }
+        };
+        let flags = Flags { dont_apply_overlay };
+        let made = py.detach(|| Core::with_options(ports.as_ref(), flags, "python"));
+        let mut core = made.map_err(|error| errors::instance(py, error))?;
+        let raised = Arc::new(Mutex::new(None));
+        let found = raised.clone();
+        core.set_interrupt_check(Box::new(move || {
+            Python::attach(|py| match py.check_signals() {
+                Ok(()) => false,
+                Err(error) => {
+                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    true
+                }
+            })
+        }));
+        let name = core.name().to_owned();
+        Ok(Instance {
+            core: Mutex::new(core),
+            raised,
+            returned: Returned::default(),
+            name,
+            overlays_with_messages: dont_apply_overlay,
+        })
+    }
+
+    /// The instance's name, such as ``micro[3]``.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The instance's index among those of its component; empty for one without multiplicity.
+    #[getter]
+    fn index(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        Ok(self.core(py)?.index())
+    }
+
+    /// The name of the run.
+    #[getter]
+    fn run_name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.core(py)?.run_name().to_owned())
+    }
+
+    /// Whether the instance has ended.
+    #[getter]
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.core(py)?.is_over())
+    }
+
+    /// Whether to go through the execution loop (again); waits for the messages on the F_INIT ports.
+    fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
+        self.detached(py, Core::reuse_instance)
+    }
+
+    /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
+    #[pyo3(signature = (port, message, slot=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        port: &str,
+        message: &Bound<'_, Message>,
+        slot: Option<u32>,
+    ) -> PyResult<()> {
+        let (timestamp, next_timestamp, data) = {
+            let message = message.borrow();
+            if message.settings.is_some() && !self.overlays_with_messages {
+                return Err(usage(
+                    py,
+                    "a message's settings cannot be chosen by its sender yet: messages carry the overlay in force; \
+                     leave settings out, and send Settings as data to a component's muscle_settings_in to change them",
+                ));
+            }
+            (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py))
+        };
+        let node = match Node::new(&data) {
+            Ok(node) => node,
+            Err(error) => match data.cast::<Loan>() {
+                Ok(loan) => return self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot),
+                Err(_) => return Err(error),
+            },
+        };
+        let mut core = self.core(py)?;
+        let core = &mut *core;
+        let node = &node;
+        py.detach(|| core.send(port, &Outgoing { timestamp, next_timestamp, data: node.as_value() }, slot))
+            .map_err(|error| self.error(py, error))
+    }
+
+    /// Sends what a loan holds, without a copy. The loan is gone, also after an error.
+    #[pyo3(signature = (port, timestamp, next_timestamp, loan, slot=None))]
+    fn send_loan(
+        &self,
+        py: Python<'_>,
+        port: &str,
+        timestamp: f64,
+        next_timestamp: Option<f64>,
+        loan: &Bound<'_, Loan>,
+        slot: Option<u32>,
+    ) -> PyResult<()> {
+        self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot)
+    }
+
+    /// Memory for an array, to be filled in place and sent without a copy.
+    #[pyo3(signature = (shape, dtype=None, order="C"))]
+    fn loan(
+        &self,
+        py: Python<'_>,
+        shape: Bound<'_, PyAny>,
+        dtype: Option<Bound<'_, PyAny>>,
+        order: &str,
+    ) -> PyResult<Loan> {
+        let shape: Vec<u64> = match shape.extract::<u64>() {
+            Ok(extent) => vec![extent],
+            Err(_) => shape.extract()?,
+        };
+        let dtype = dtype.map_or(Ok(ligament_wire::DType::Float64), |dtype| parse_dtype(&dtype))?;
+        let order = order_of(py, order)?;
+        let back = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
+        let loan = self.detached(py, |core| {
+            for loan in back {
+                core.return_loan(loan);
+            }
+            core.loan(dtype, &shape, order)
+        })?;
+        Loan::new(py, loan, dtype, &shape, order, self.returned.clone())
+    }
+
+    /// The next message on a port, waiting for it; `default` if nothing is connected there.
+    #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
+    fn receive<'py>(
+        &self,
+        py: Python<'py>,
+        port: &str,
+        slot: Option<u32>,
+        default: Option<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(default) = default {
+            if self.is_unconnected(py, port)? {
+                return Ok(default);
+            }
+        }
+        let received = self.next(py, port, slot, wait(py, timeout)?)?;
+        Ok(Bound::new(py, self.message(py, received)?)?.into_any())
+    }
+
+    /// As `receive`, for instances made with DONT_APPLY_OVERLAY: the overlay is in the message's `settings`.
+    #[pyo3(signature = (port, slot=None, default=None, timeout=None))]
+    fn receive_with_settings<'py>(
+        &self,
+        py: Python<'py>,
+        port: &str,
+        slot: Option<u32>,
+        default: Option<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if !self.overlays_with_messages {
+            return Err(usage(
+                py,
+                "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
+                 overlays are applied to this instance's own settings",
+            ));
+        }
+        self.receive(py, port, slot, default, timeout)
+    }
+
+    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape.
+    #[pyo3(signature = (port, array, slot=None, timeout=None))]
+    fn receive_into(
+        &self,
+        py: Python<'_>,
+        port: &str,
+        array: Bound<'_, PyAny>,
+        slot: Option<u32>,
+        timeout: Option<f64>,
+    ) -> PyResult<Message> {
+        let unfit = |what: &str| {
+            usage(
+                py,
+                format!("{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"),
+            )
+        };
+        if kind(&array) == ArrayKind::Other {
+            return Err(unfit("this is no array"));
+        }
+        let mut into = Placed::of(&array).map_err(|not| match not {
+            NotPlaced::Swapped => unfit("the array is in the other byte order"),
+            NotPlaced::Unfit(what) => unfit(&format!("{what} cannot be received into")),
+        })?;
+        if !into.writable {
+            return Err(unfit("the array is read-only"));
+        }
+        if !into.is_contiguous() {
+            return Err(unfit("the array's elements do not lie next to each other"));
+        }
+        let wait = wait(py, timeout)?;
+        let into = &mut into;
+        let times = self.detached(py, move |core| {
+            let shape = into.shape().to_vec();
+            let (dtype, order) = (into.dtype, into.order);
+            core.receive_into(
+                port,
+                slot,
+                wait,
+                &mut ArrayMut { dtype, shape: &shape, order, data: into.data_mut() },
+            )
+        })?;
+        Ok(Message {
+            timestamp: times.timestamp,
+            next_timestamp: times.next_timestamp,
+            data: array.unbind(),
+            settings: None,
+        })
+    }
+
+    /// Whether a receive on this port would return at once.
+    #[pyo3(signature = (port, slot=None))]
+    fn poll(&self, py: Python<'_>, port: &str, slot: Option<u32>) -> PyResult<bool> {
+        self.core(py)?.poll(port, slot).map_err(|error| self.error(py, error))
+    }
+
+    /// Waits until one of several ports can be received from, and gives it as it stands in `ports`.
+    #[pyo3(signature = (ports, timeout=None))]
+    fn wait_any<'py>(
+        &self,
+        py: Python<'py>,
+        ports: Vec<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let named = ports.iter().map(port_and_slot).collect::<PyResult<Vec<_>>>()?;
+        let which = self.first_of(py, &named, wait(py, timeout)?)?;
+        Ok(ports[which].clone())
+    }
+
+    /// Receives from whichever of several ports is first: the port as it stands in `ports`, and the message.
+    #[pyo3(signature = (ports, timeout=None))]
+    fn receive_any<'py>(
+        &self,
+        py: Python<'py>,
+        ports: Vec<Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+    ) -> PyResult<(Bound<'py, PyAny>, Message)> {
+        let named = ports.iter().map(port_and_slot).collect::<PyResult<Vec<_>>>()?;
+        let whole = wait(py, timeout)?;
+        let began = Instant::now();
+        loop {
+            let left = match whole {
+                Wait::Forever => Wait::Forever,
+                Wait::AtMost(time) => Wait::AtMost(time.saturating_sub(began.elapsed())),
+            };
+            let which = self.first_of(py, &named, left)?;
+            let (port, slot) = &named[which];
+            let received = {
+                let mut core = self.core(py)?;
+                core.receive_within(port, *slot, left)
+            };
+            match received {
+                Ok(received) => return Ok((ports[which].clone(), self.message(py, received)?)),
+                // It was the conduit's end: the others may have more.
+                Err(Error::Closed(_)) => {}
+                Err(error) => return Err(self.error(py, error)),
+            }
+        }
+    }
+
+    /// A setting's value; `kind` is the name of a type, or None for any. None comes back if it is not set.
+    fn _setting<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        kind: Option<&str>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let core = self.core(py)?;
+        let wanted = match kind {
+            None => None,
+            Some(kind) => Some(SettingType::from_name(kind).ok_or_else(|| {
+                usage(
+                    py,
+                    format!(
+                        "there is no type \"{kind}\" of settings; known are {}",
+                        SettingType::NAMES.join(", ")
+                    ),
+                )
+            })?),
+        };
+        let Ok(value) = core.get_setting(name, None) else { return Ok(None) };
+        let value = match wanted {
+            None => value,
+            wanted => core
+                .get_setting(name, wanted)
+                .map_err(|error| raise(py, "SettingTypeError", error.to_string()))?,
+        };
+        setting_to_python(py, &value).map(Some)
+    }
+
+    /// Why a setting cannot be had.
+    fn _why_unset(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        Ok(self.core(py)?.get_setting(name, None).err().map_or_else(String::new, |error| error.to_string()))
+    }
+
+    /// The names of the settings that this instance can ask for.
+    fn list_settings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.core(py)?.list_settings())
+    }
+
+    /// The ports' names by the operator's name.
+    fn _ports(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, Vec<String>)>> {
+        Ok(self.core(py)?.list_ports().into_iter().collect())
+    }
+
+    /// Whether something is connected to the port.
+    fn is_connected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+        self.is_unconnected(py, port).map(|unconnected| !unconnected)
+    }
+
+    /// Whether the port has slots.
+    fn is_vector_port(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+        self.core(py)?.is_vector_port(port).map_err(|error| self.error(py, error))
+    }
+
+    /// How many slots a vector port has.
+    fn get_port_length(&self, py: Python<'_>, port: &str) -> PyResult<usize> {
+        self.core(py)?.get_port_length(port).map_err(|error| self.error(py, error))
+    }
+
+    /// Writes a line to the run's log. False, and nothing written, while another call is being made.
+    fn _try_log(&self, py: Python<'_>, level: u8, text: &str) -> PyResult<bool> {
+        let Ok(mut core) = self.core(py) else { return Ok(false) };
+        core.log(LogLevel::from_number(level), text).map_err(|error| self.error(py, error))?;
+        Ok(true)
+    }
+
+    /// Ends the run because of an error in this code: the others are told the reason.
+    fn error_shutdown(&self, py: Python<'_>, why: &str) -> PyResult<()> {
+        self.detached(py, |core| core.error_shutdown(why))
+    }
+
+    /// Ends all conduits that this instance sends on and signs off.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.detached(py, Core::finish)
+    }
+}
+
+impl Instance {
+    fn first_of(&self, py: Python<'_>, ports: &[(String, Option<u32>)], wait: Wait) -> PyResult<usize> {
+        let ports: Vec<(&str, Option<u32>)> = ports.iter().map(|(name, slot)| (name.as_str(), *slot)).collect();
+        self.detached(py, |core| core.wait_any(&ports, wait))
+    }
+}
+
+/// Stores a value as a message would and reads it back: for tests of what becomes of values.
+#[pyfunction]
+#[pyo3(name = "_round_trip")]
+pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = value.py();
+    let node = Node::new(&value)?;
+    let mut encoder = ligament_wire::Encoder::new();
+    let failed = |error: ligament_wire::WireError| usage(py, error.to_string());
+    let plan = encoder.plan(&node.as_value()).map_err(failed)?;
+    let parts = plan.parts();
+    // As in shared memory, the body begins at a multiple of 64.
+    let len = plan.body_len() as usize;
+    let mut body = vec![0u8; len + 64];
+    let skip = body.as_ptr().align_offset(64);
+    plan.write_body(&mut body[skip..skip + len]);
+    let body = bytes::Bytes::from(body).slice(skip..skip + len);
+    let value = ligament_wire::decode_body(parts, body, &ligament_wire::Limits::default()).map_err(failed)?;
+    to_python(py, &value)
+}

@@ -1,0 +1,87 @@
+//! Loans: shared memory as a NumPy array that is filled in place and given away with the message.
+
+use crate::array;
+use ligament_instance::Loan as CoreLoan;
+use ligament_wire::{DType, Order};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Loans that nobody can reach any more, waiting for their instance to take them back.
+pub type Returned = Arc<Mutex<Vec<CoreLoan>>>;
+
+/// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one does.
+#[pyclass(module = "ligament", frozen, name = "_LoanMemory")]
+struct LoanMemory {
+    loan: Mutex<Option<CoreLoan>>,
+    returned: Returned,
+    /// Keeps the pages in this process after the loan was sent, for as long as a view of them lives.
+    _pages: Arc<dyn std::any::Any + Send + Sync>,
+}
+
+impl Drop for LoanMemory {
+    fn drop(&mut self) {
+        let unsent = self.loan.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(loan) = unsent {
+            self.returned.lock().unwrap_or_else(PoisonError::into_inner).push(loan);
+        }
+    }
+}
+
+/// Shared memory lent by `Instance.loan`: fill `array`, then send the loan. After that the array is read-only.
+#[pyclass(module = "ligament", frozen)]
+pub struct Loan {
+    memory: Py<LoanMemory>,
+    /// The memory as a NumPy array. Its elements hold whatever was there before.
+    #[pyo3(get)]
+    array: Py<PyAny>,
+}
+
+impl Loan {
+    /// Wraps what the core lent.
+    pub fn new(
+        py: Python<'_>,
+        loan: CoreLoan,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        returned: Returned,
+    ) -> PyResult<Loan> {
+        let mut strides = [0i64; ligament_wire::MAX_DIMS];
+        let mut step = dtype.size() as i64;
+        for place in 0..shape.len() {
+            let axis = if order == Order::RowMajor { shape.len() - 1 - place } else { place };
+            strides[axis] = step;
+            step = step.saturating_mul(shape[axis] as i64);
+        }
+        let start = loan.start();
+        let pages = loan.pages();
+        let memory = Bound::new(py, LoanMemory { loan: Mutex::new(Some(loan)), returned, _pages: pages })?;
+        // SAFETY: the loan holds an array of this shape in this order, 64-byte aligned; `memory` keeps it mapped.
+        let array = unsafe {
+            array::over(py, dtype, shape, &strides[..shape.len()], start, true, memory.clone().into_any())?
+        };
+        Ok(Loan { memory: memory.unbind(), array: array.unbind() })
+    }
+
+    /// Takes the loan out to be sent; none if it was sent before. The array is read-only from now on.
+    pub fn give_away(&self, py: Python<'_>) -> Option<CoreLoan> {
+        let loan = self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).take();
+        array::make_read_only(self.array.bind(py));
+        loan
+    }
+}
+
+#[pymethods]
+impl Loan {
+    /// Whether the loan was given away.
+    #[getter]
+    fn sent(&self) -> bool {
+        self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let array = self.array.bind(py);
+        let state = if self.sent() { ", sent" } else { "" };
+        Ok(format!("<Loan of {} {}{state}>", array.getattr("dtype")?.str()?, array.getattr("shape")?.str()?))
+    }
+}

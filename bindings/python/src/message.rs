@@ -1,0 +1,56 @@
+//! A message as Python code makes and gets it.
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+
+/// A message: a value, the model time it belongs to, and the model time of the next one.
+///
+/// Args:
+///     timestamp: The model time of the data, s.
+///     next_timestamp: The model time of the sender's next message, s; None if there will be none.
+///     data: The value.
+///     settings: The settings overlay that came with the message, where the instance asked to have it.
+#[pyclass(module = "ligament", weakref)]
+pub struct Message {
+    #[pyo3(get, set)]
+    pub timestamp: f64,
+    #[pyo3(get, set)]
+    pub next_timestamp: Option<f64>,
+    #[pyo3(get, set)]
+    pub data: Py<PyAny>,
+    #[pyo3(get, set)]
+    pub settings: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Message {
+    #[new]
+    #[pyo3(signature = (timestamp, next_timestamp=None, data=None, settings=None))]
+    fn new(
+        py: Python<'_>,
+        timestamp: f64,
+        next_timestamp: Option<f64>,
+        data: Option<Py<PyAny>>,
+        settings: Option<Py<PyAny>>,
+    ) -> Message {
+        Message { timestamp, next_timestamp, data: data.unwrap_or_else(|| py.None()), settings }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let next = match self.next_timestamp {
+            Some(next) => format!(", next_timestamp={next}"),
+            None => String::new(),
+        };
+        Ok(format!("Message(timestamp={}{next}, data={})", self.timestamp, self.data.bind(py).repr()?))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.data)?;
+        visit.call(&self.settings)
+    }
+
+    fn __clear__(&mut self, py: Python<'_>) {
+        self.data = py.None();
+        self.settings = None;
+    }
+}

@@ -1,0 +1,303 @@
+//! Models made, read, checked and saved from Python: a thin face of the core's builder and of its checks.
+
+use crate::errors;
+use crate::settings::{any_settings, Settings};
+use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_model::{
+    BaseEnv, BuildError, ExecutionModel, ModelBuilder, Problem as CoreProblem, Program, Reference, Resources,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::path::PathBuf;
+
+/// Something that is wrong with a model: where, what, and what to do. Its text is
+/// ``file:line:column: error: what is wrong; what to do``.
+#[pyclass(module = "ligament", frozen, get_all)]
+pub struct Problem {
+    /// "error" or "warning".
+    severity: String,
+    /// A stable name for programs, such as ``unknown-port``.
+    code: String,
+    /// The file, or None for a model made in code.
+    file: Option<String>,
+    /// From 1; 0 if not known.
+    line: u32,
+    /// From 1; 0 if not known.
+    column: u32,
+    /// What is wrong.
+    message: String,
+    /// What to do.
+    advice: String,
+    #[pyo3(name = "_text")]
+    text: String,
+}
+
+#[pymethods]
+impl Problem {
+    /// Whether the model can be run with it.
+    #[getter]
+    fn is_error(&self) -> bool {
+        self.severity == "error"
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Problem {}>", self.text)
+    }
+}
+
+impl From<&CoreProblem> for Problem {
+    fn from(problem: &CoreProblem) -> Problem {
+        Problem {
+            severity: problem.severity.to_string(),
+            code: problem.code.to_owned(),
+            file: problem.file.clone(),
+            line: problem.line,
+            column: problem.column,
+            message: problem.message.clone(),
+            advice: problem.advice.clone(),
+            text: problem.to_string(),
+        }
+    }
+}
+
+/// The compiled half of `ligament.Model`.
+#[pyclass(module = "ligament._ligament", name = "_Model", subclass)]
+pub struct Model {
+    builder: ModelBuilder,
+    settings: Py<Settings>,
+}
+
+impl Model {
+    /// The builder with the settings that Python has in hand.
+    fn whole(&self, py: Python<'_>) -> ModelBuilder {
+        let mut builder = self.builder.clone();
+        builder.configuration_mut().settings = self.settings.borrow(py).inner.clone();
+        builder
+    }
+}
+
+fn built<T>(py: Python<'_>, result: Result<T, BuildError>) -> PyResult<()> {
+    result.map(|_| ()).map_err(|error| errors::model(py, error.to_string()))
+}
+
+fn name(py: Python<'_>, text: &str) -> PyResult<Reference> {
+    Reference::new(text).map_err(|error| errors::model(py, error.to_string()))
+}
+
+/// Reads model files, the later ones adding to the earlier: the builder, and what is wrong with them.
+fn load(py: Python<'_>, paths: &[PathBuf]) -> PyResult<(ModelBuilder, Vec<CoreProblem>)> {
+    let mut config = ligament_model::Configuration::default();
+    let mut problems = Vec::new();
+    let mut rules = None;
+    for path in paths {
+        let read = ligament_model::read_file(path);
+        problems.extend(read.problems);
+        let version = match rules {
+            Some(ligament_model::Version::V02) => ligament_model::Version::V02,
+            _ => read.version,
+        };
+        problems.extend(config.update(read.configuration, version));
+        rules = Some(version);
+    }
+    problems.extend(config.resolve_imports(&ligament_model::FileModules::from_env()));
+    let mut builder = ModelBuilder::new("model").map_err(|error| errors::model(py, error.to_string()))?;
+    match config.root_model(None) {
+        Ok(root) => {
+            // What is added from here on goes to the model that is run.
+            let at = config.models.get_index_of(&root.name).unwrap_or(0);
+            config.models.move_index(at, 0);
+            *builder.configuration_mut() = config;
+        }
+        Err(problem) => problems.push(problem),
+    }
+    Ok((builder, problems))
+}
+
+#[pymethods]
+impl Model {
+    #[new]
+    fn new(py: Python<'_>, name: &str) -> PyResult<Model> {
+        let builder = ModelBuilder::new(name).map_err(|error| errors::model(py, error.to_string()))?;
+        let settings = Py::new(py, Settings { inner: ligament_model::Settings::new() })?;
+        Ok(Model { builder, settings })
+    }
+
+    /// Takes over what files say; gives the problems with them.
+    fn _load(&mut self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<Problem>> {
+        let (builder, problems) = load(py, &paths)?;
+        let inner = builder.configuration().settings.clone();
+        self.builder = builder;
+        self.settings = Py::new(py, Settings { inner })?;
+        Ok(problems.iter().map(Problem::from).collect())
+    }
+
+    /// The model's name.
+    #[getter]
+    fn name(&self) -> String {
+        self.builder.configuration().models.first().map_or_else(String::new, |(name, _)| name.to_string())
+    }
+
+    /// The settings, to be read and changed in place.
+    #[getter]
+    fn settings(&self, py: Python<'_>) -> Py<Settings> {
+        self.settings.clone_ref(py)
+    }
+
+    #[setter]
+    fn set_settings(&mut self, settings: Bound<'_, PyAny>) -> PyResult<()> {
+        self.settings = Py::new(settings.py(), Settings { inner: any_settings(&settings)? })?;
+        Ok(())
+    }
+
+    /// Adds a component: `ports` are pairs of operator and name.
+    #[pyo3(signature = (name, implementation, ports, multiplicity))]
+    fn _add(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        implementation: Option<&str>,
+        ports: Vec<(String, String)>,
+        multiplicity: Vec<usize>,
+    ) -> PyResult<()> {
+        let ports: Vec<(&str, &str)> =
+            ports.iter().map(|(operator, name)| (operator.as_str(), name.as_str())).collect();
+        built(py, self.builder.add_component(name, implementation, &ports, &multiplicity))
+    }
+
+    /// Adds a program: an executable with arguments, or a script.
+    #[pyo3(signature = (
+        name, executable=None, args=None, script=None, env=None, virtual_env=None, modules=None, base_env=None,
+        execution_model=None
+    ))]
+    #[allow(clippy::too_many_arguments)] // One for each key that the file format has.
+    fn _add_program(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        executable: Option<String>,
+        args: Option<Vec<String>>,
+        script: Option<String>,
+        env: Option<Bound<'_, PyDict>>,
+        virtual_env: Option<String>,
+        modules: Option<Vec<String>>,
+        base_env: Option<&str>,
+        execution_model: Option<&str>,
+    ) -> PyResult<()> {
+        let unknown = |what: &str, given: &str, known: &[&str]| {
+            errors::model(py, format!("there is no {what} \"{given}\"; use one of: {}", known.join(", ")))
+        };
+        let mut program = Program::new(self::name(py, name)?);
+        program.executable = executable;
+        program.args = args.filter(|args| !args.is_empty());
+        program.script = script;
+        program.virtual_env = virtual_env;
+        program.modules = modules;
+        for (variable, value) in env.iter().flat_map(|env| env.iter()) {
+            program.env.insert(variable.extract()?, value.str()?.to_string());
+        }
+        if let Some(given) = base_env {
+            program.base_env =
+                BaseEnv::from_name(given).ok_or_else(|| unknown("base_env", given, BaseEnv::NAMES))?;
+        }
+        if let Some(given) = execution_model {
+            program.execution_model = ExecutionModel::from_name(given)
+                .ok_or_else(|| unknown("execution model", given, ExecutionModel::NAMES))?;
+        }
+        built(py, self.builder.add_program(program))
+    }
+
+    /// Joins two ports, each given as ``component.port`` (and ``[slot]``): what is sent on the first is received on
+    /// the second.
+    #[pyo3(signature = (sender, receiver, filters=None))]
+    fn connect(
+        &mut self,
+        py: Python<'_>,
+        sender: &str,
+        receiver: &str,
+        filters: Option<Vec<String>>,
+    ) -> PyResult<()> {
+        let filters = filters.unwrap_or_default();
+        let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+        built(py, self.builder.connect_filtered(sender, receiver, &filters))
+    }
+
+    /// Joins many: pairs of sender and receiver.
+    fn connect_all(&mut self, conduits: Bound<'_, PyAny>) -> PyResult<()> {
+        let py = conduits.py();
+        for pair in conduits.try_iter()? {
+            let (sender, receiver): (Bound<'_, PyString>, Bound<'_, PyString>) = pair?.extract()?;
+            built(py, self.builder.connect(sender.to_str()?, receiver.to_str()?))?;
+        }
+        Ok(())
+    }
+
+    /// Says how many cores each instance of a component needs.
+    #[pyo3(signature = (component, threads=1, mpi_processes=None))]
+    fn set_resources(
+        &mut self,
+        py: Python<'_>,
+        component: &str,
+        threads: usize,
+        mpi_processes: Option<usize>,
+    ) -> PyResult<()> {
+        let resources = match mpi_processes {
+            None => Resources::Threads { threads },
+            Some(mpi_processes) => Resources::MpiProcesses { mpi_processes, threads_per_mpi_process: threads },
+        };
+        built(py, self.builder.set_resources(component, resources))
+    }
+
+    /// The model as yMMSL v0.2.
+    fn to_yaml(&self, py: Python<'_>) -> String {
+        self.whole(py).to_yaml()
+    }
+
+    /// The names of the components.
+    #[getter]
+    fn components(&self) -> Vec<String> {
+        let models = &self.builder.configuration().models;
+        models
+            .first()
+            .map_or_else(Vec::new, |(_, model)| model.components.keys().map(ToString::to_string).collect())
+    }
+
+    /// The conduits, as pairs of sender and receiver.
+    #[getter]
+    fn conduits(&self) -> Vec<(String, String)> {
+        let models = &self.builder.configuration().models;
+        models.first().map_or_else(Vec::new, |(_, model)| {
+            model
+                .conduits
+                .iter()
+                .map(|conduit| (conduit.sender.to_string(), conduit.receiver.to_string()))
+                .collect()
+        })
+    }
+
+    /// Everything that is wrong with the model, as `check` says it; and how many instances and channels it has.
+    fn _check(
+        &self,
+        py: Python<'_>,
+        given: Option<Vec<String>>,
+        files: bool,
+    ) -> (Vec<Problem>, Option<(Vec<String>, usize)>) {
+        let config = self.whole(py).into_configuration();
+        let options = CheckOptions {
+            given: given.map_or(Given::Everything, |names| Given::Names(names.into_iter().collect())),
+            files: if files { Files::MustExist } else { Files::Elsewhere },
+            ..CheckOptions::default()
+        };
+        let report = py.detach(|| check_configuration(config, &options));
+        let size = report.resolved.as_ref().map(|resolved| {
+            (
+                resolved.instances.iter().map(|instance| instance.name.to_string()).collect(),
+                resolved.channels.len(),
+            )
+        });
+        (report.problems.iter().map(Problem::from).collect(), size)
+    }
+}

@@ -1,0 +1,289 @@
+//! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that the
+//! interpreter can be let go while the message is stored, then into the core's borrowed form.
+
+use crate::array::{kind, Array, ArrayKind, NotPlaced, Placed};
+use crate::errors::raise;
+use crate::loan::Loan;
+use crate::settings::Settings;
+use ligament_wire::{ArrayRef, SettingValue, ValueRef, MAX_DEPTH};
+use pyo3::buffer::PyBuffer;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMapping, PyMemoryView, PyString,
+    PyTuple,
+};
+
+/// A value ready to be stored.
+pub enum Node {
+    None,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Complex(f64, f64),
+    Text(Kept),
+    Bytes(Kept),
+    Copied(Vec<u8>),
+    List(Vec<Node>),
+    Map(Vec<(Kept, Node)>),
+    Array(Box<ArrayNode>),
+    Settings(Vec<(String, SettingValue)>),
+}
+
+/// An array with what few arrays have.
+pub struct ArrayNode {
+    placed: Placed,
+    names: Vec<String>,
+    unit: Option<String>,
+}
+
+/// Bytes inside an immutable Python object, which is kept with them.
+pub struct Kept {
+    _owner: Py<PyAny>,
+    start: *const u8,
+    len: usize,
+}
+
+// SAFETY: the bytes belong to an immutable object that `_owner` keeps.
+unsafe impl Send for Kept {}
+// SAFETY: as above.
+unsafe impl Sync for Kept {}
+
+impl Kept {
+    fn text(object: &Bound<'_, PyString>) -> PyResult<Kept> {
+        let text = object.to_str()?;
+        Ok(Kept { start: text.as_ptr(), len: text.len(), _owner: object.clone().into_any().unbind() })
+    }
+
+    fn bytes(object: &Bound<'_, PyBytes>) -> Kept {
+        let bytes = object.as_bytes();
+        Kept { start: bytes.as_ptr(), len: bytes.len(), _owner: object.clone().into_any().unbind() }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        // SAFETY: see `Send`.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+
+    fn as_str(&self) -> &str {
+        // SAFETY: only asked of what `text` made.
+        unsafe { std::str::from_utf8_unchecked(self.as_bytes()) }
+    }
+}
+
+impl Node {
+    /// Takes a Python value.
+    ///
+    /// # Errors
+    /// `UnsendableError`, with the place in the value, for what a message cannot hold.
+    pub fn new(object: &Bound<'_, PyAny>) -> PyResult<Node> {
+        node(object, 0).map_err(|error| match error {
+            Refused::Raised(error) => error,
+            Refused::Unfit { at, what } => raise(
+                object.py(),
+                "UnsendableError",
+                format!(
+                    "{what} cannot be sent{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
+                     lists, dicts with str keys, Settings, and NumPy arrays of numbers or truth values",
+                    if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") }
+                ),
+            ),
+        })
+    }
+
+    /// The value in the core's form.
+    pub fn as_value(&self) -> ValueRef<'_> {
+        match self {
+            Node::None => ValueRef::None,
+            Node::Bool(value) => ValueRef::Bool(*value),
+            Node::Int(value) => ValueRef::Int(*value),
+            Node::UInt(value) => ValueRef::UInt(*value),
+            Node::Float(value) => ValueRef::Float(*value),
+            Node::Complex(re, im) => ValueRef::Complex(*re, *im),
+            Node::Text(text) => ValueRef::Str(text.as_str()),
+            Node::Bytes(bytes) => ValueRef::Bytes(bytes.as_bytes()),
+            Node::Copied(bytes) => ValueRef::Bytes(bytes),
+            Node::List(items) => ValueRef::Items(items.iter().map(Node::as_value).collect()),
+            Node::Map(entries) => {
+                ValueRef::Entries(entries.iter().map(|(key, value)| (key.as_str(), value.as_value())).collect())
+            }
+            Node::Array(array) => ValueRef::Array(ArrayRef {
+                dtype: array.placed.dtype,
+                shape: array.placed.shape(),
+                strides: array.placed.strides(),
+                order: array.placed.order,
+                data: array.placed.data(),
+                offset: array.placed.offset,
+                names: &array.names,
+                unit: array.unit.as_deref(),
+            }),
+            Node::Settings(entries) => ValueRef::Settings(entries),
+        }
+    }
+}
+
+/// Why a value cannot be taken.
+enum Refused {
+    Raised(PyErr),
+    Unfit { at: String, what: String },
+}
+
+impl From<PyErr> for Refused {
+    fn from(error: PyErr) -> Refused {
+        Refused::Raised(error)
+    }
+}
+
+impl Refused {
+    /// Says where in a list or map the value stands.
+    fn inside(self, place: impl FnOnce() -> String) -> Refused {
+        match self {
+            Refused::Unfit { at, what } => Refused::Unfit { at: place() + &at, what },
+            raised => raised,
+        }
+    }
+}
+
+fn unfit(what: impl Into<String>) -> Refused {
+    Refused::Unfit { at: String::new(), what: what.into() }
+}
+
+fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
+    // The commonest first, by their exact class; NumPy is not touched before a value may be an array.
+    if object.is_none() {
+        return Ok(Node::None);
+    }
+    if let Ok(value) = object.cast_exact::<PyFloat>() {
+        return Ok(Node::Float(value.value()));
+    }
+    if let Ok(value) = object.cast::<PyBool>() {
+        return Ok(Node::Bool(value.is_true()));
+    }
+    if let Ok(value) = object.cast::<PyInt>() {
+        return integer(value);
+    }
+    if let Ok(value) = object.cast::<PyString>() {
+        return Ok(Node::Text(Kept::text(value)?));
+    }
+    if let Ok(value) = object.cast::<PyBytes>() {
+        return Ok(Node::Bytes(Kept::bytes(value)));
+    }
+    if let Ok(items) = object.cast::<PyList>() {
+        return list(items.iter(), depth);
+    }
+    if let Ok(items) = object.cast::<PyTuple>() {
+        return list(items.iter(), depth);
+    }
+    if let Ok(entries) = object.cast::<PyDict>() {
+        return map(entries.iter(), depth);
+    }
+    if kind(object) != ArrayKind::Other {
+        return array(object, Vec::new(), None);
+    }
+    other(object, depth)
+}
+
+fn integer(value: &Bound<'_, PyInt>) -> Result<Node, Refused> {
+    if let Ok(value) = value.extract::<i64>() {
+        return Ok(Node::Int(value));
+    }
+    match value.extract::<u64>() {
+        Ok(value) => Ok(Node::UInt(value)),
+        Err(_) => Err(unfit("an int that does not fit 64 bits")),
+    }
+}
+
+fn deeper(depth: usize) -> Result<usize, Refused> {
+    if depth >= MAX_DEPTH {
+        return Err(unfit(format!(
+            "a value inside more than {MAX_DEPTH} lists and dicts (does it hold itself?)"
+        )));
+    }
+    Ok(depth + 1)
+}
+
+fn list<'py>(items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<Node, Refused> {
+    let depth = deeper(depth)?;
+    let mut nodes = Vec::with_capacity(items.len());
+    for (index, item) in items.enumerate() {
+        nodes.push(node(&item, depth).map_err(|refused| refused.inside(|| format!("[{index}]")))?);
+    }
+    Ok(Node::List(nodes))
+}
+
+fn map<'py>(
+    entries: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    depth: usize,
+) -> Result<Node, Refused> {
+    let depth = deeper(depth)?;
+    let mut nodes = Vec::new();
+    for (key, value) in entries {
+        let Ok(name) = key.cast::<PyString>() else {
+            return Err(unfit(format!("a dict with a key of type {}", class_name(&key))));
+        };
+        let value = node(&value, depth).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
+        nodes.push((Kept::text(name)?, value));
+    }
+    Ok(Node::Map(nodes))
+}
+
+fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<Node, Refused> {
+    if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
+        return Err(unfit("a masked array (its mask would be lost: send its data and its mask)"));
+    }
+    match Placed::of(object) {
+        Ok(placed) => Ok(Node::Array(Box::new(ArrayNode { placed, names, unit }))),
+        Err(NotPlaced::Unfit(what)) => Err(unfit(what)),
+        Err(NotPlaced::Swapped) => {
+            let native = object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+            array(&object.call_method1("astype", (native,))?, names, unit)
+        }
+    }
+}
+
+/// The rarer classes.
+fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
+    let py = object.py();
+    if let Ok(named) = object.cast::<Array>() {
+        let named = named.get();
+        return array(named.array.bind(py), named.names.clone(), named.unit.clone());
+    }
+    if let Ok(settings) = object.cast::<Settings>() {
+        return Ok(Node::Settings(settings.borrow().to_wire()));
+    }
+    if let Ok(value) = object.cast::<PyFloat>() {
+        return Ok(Node::Float(value.value()));
+    }
+    if let Ok(value) = object.cast::<PyComplex>() {
+        return Ok(Node::Complex(value.real(), value.imag()));
+    }
+    if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() {
+        let buffer = PyBuffer::<u8>::get(object)
+            .map_err(|_| unfit("a memoryview of something else than bytes (use numpy.asarray)"))?;
+        return Ok(Node::Copied(buffer.to_vec(py)?));
+    }
+    if object.is_instance_of::<Loan>() {
+        return Err(unfit(
+            "a loan inside something else, or in this call (use send with the loan as the data)",
+        ));
+    }
+    let numpy = PyModule::import(py, intern!(py, "numpy"))?;
+    if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
+        let item = object.call_method0(intern!(py, "item"))?;
+        if !item.get_type().is(object.get_type()) {
+            return node(&item, depth);
+        }
+    } else if object.hasattr(intern!(py, "__array__"))? {
+        return array(&numpy.call_method1(intern!(py, "asarray"), (object,))?, Vec::new(), None);
+    } else if let Ok(mapping) = object.cast::<PyMapping>() {
+        let items = mapping.items()?;
+        let pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = items.extract()?;
+        return map(pairs.into_iter(), depth);
+    }
+    Err(unfit(format!("a value of type {}", class_name(object))))
+}
+
+fn class_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string())
+}
