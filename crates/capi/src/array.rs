@@ -1,0 +1,206 @@
+//! Arrays at the border: the caller's own, lent for one call, and views of received ones.
+
+use crate::options::{dtype, lig_dtype_code, lig_order_code, order};
+use crate::status::{name, null};
+use ligament_instance::{Array, ArrayRef, DType, Error, Order};
+use std::ffi::{c_char, c_void};
+
+/// The most dimensions an array may have.
+pub const LIG_MAX_DIMS: usize = 8;
+
+/// An array of the caller's, to be sent or received into. Set what is not mentioned to zero:
+/// `lig_array a = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {rows, columns}, .data = elements};`
+#[repr(C)]
+pub struct lig_array {
+    /// The type of the elements.
+    pub dtype: lig_dtype_code,
+    /// How many dimensions: 0 (one element) to 8.
+    pub ndim: u32,
+    /// Which index runs fastest. With `strides`: the order in which the elements travel.
+    pub order: lig_order_code,
+    /// Zero.
+    pub reserved: u32,
+    /// The extent of each dimension.
+    pub shape: [u64; LIG_MAX_DIMS],
+    /// Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie next
+    /// to each other in `order`.
+    pub strides: *const i64,
+    /// Element 0. May be NULL if there are no elements. Not written to when it is sent.
+    pub data: *mut c_void,
+    /// A name for each dimension, or NULL.
+    pub names: *const *const c_char,
+    /// The unit of the elements, or NULL.
+    pub unit: *const c_char,
+}
+
+/// A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that it is
+/// part of.
+#[repr(C)]
+pub struct lig_array_view {
+    /// The type of the elements.
+    pub dtype: lig_dtype_code,
+    /// How many dimensions: 0 (one element) to 8.
+    pub ndim: u32,
+    /// Which index runs fastest.
+    pub order: lig_order_code,
+    /// Whether the elements lie next to each other in `order`.
+    pub contiguous: bool,
+    /// How many elements.
+    pub length: u64,
+    /// The extent of each dimension.
+    pub shape: [u64; LIG_MAX_DIMS],
+    /// Bytes from one element to the next along each dimension; always set.
+    pub strides: [i64; LIG_MAX_DIMS],
+    /// Element 0.
+    pub data: *const c_void,
+}
+
+impl lig_array_view {
+    /// The view of an array.
+    #[inline]
+    pub(crate) fn of(array: &Array) -> lig_array_view {
+        let ndim = array.ndim();
+        let mut shape = [0; LIG_MAX_DIMS];
+        shape[..ndim].copy_from_slice(array.shape());
+        let mut strides = [0; LIG_MAX_DIMS];
+        let own = array.own_strides();
+        match own {
+            Some(own) => strides[..ndim].copy_from_slice(own),
+            None => contiguous_strides(array.dtype(), &shape[..ndim], array.order(), &mut strides[..ndim]),
+        }
+        lig_array_view {
+            dtype: array.dtype() as i32,
+            ndim: ndim as u32,
+            order: (array.order() == Order::ColumnMajor) as i32,
+            contiguous: own.is_none(),
+            length: array.len(),
+            shape,
+            strides,
+            data: array.data().as_ptr().cast(),
+        }
+    }
+}
+
+/// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that this
+/// cannot overflow unless there are no elements; then the strides do not matter.
+fn contiguous_strides(dtype: DType, shape: &[u64], order: Order, strides: &mut [i64]) {
+    let mut stride = dtype.size() as i64;
+    let mut set = |axis: usize| {
+        strides[axis] = stride;
+        stride = stride.wrapping_mul(shape[axis] as i64);
+    };
+    match order {
+        Order::RowMajor => (0..shape.len()).rev().for_each(&mut set),
+        Order::ColumnMajor => (0..shape.len()).for_each(&mut set),
+    }
+}
+
+/// What an array's description says, checked.
+pub(crate) struct Described<'a> {
+    pub dtype: DType,
+    pub order: Order,
+    pub shape: &'a [u64],
+    pub names: Vec<String>,
+    pub unit: Option<&'a str>,
+}
+
+/// Checks all of a description but the memory.
+///
+/// # Safety
+/// `array` is NULL or a `lig_array` that lives for `'a`, as do the texts in it.
+#[inline]
+pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<'a>, &'a lig_array), Error> {
+    // SAFETY: as the caller promises.
+    let Some(array) = (unsafe { array.as_ref() }) else { return Err(null("array")) };
+    let dtype = dtype(array.dtype)?;
+    let order = order(array.order)?;
+    let Some(shape) = array.shape.get(..array.ndim as usize) else { return Err(too_many_dims(array.ndim)) };
+    let names = if array.names.is_null() {
+        Vec::new()
+    } else {
+        // SAFETY: the caller gives one name for each dimension.
+        let given = unsafe { std::slice::from_raw_parts(array.names, shape.len()) };
+        given
+            .iter()
+            // SAFETY: each ends with a NUL.
+            .map(|&text| unsafe { name(text, "an axis name") }.map(str::to_owned))
+            .collect::<Result<_, _>>()?
+    };
+    let unit = if array.unit.is_null() {
+        None
+    } else {
+        // SAFETY: it ends with a NUL.
+        Some(unsafe { name(array.unit, "unit") }?)
+    };
+    Ok((Described { dtype, order, shape, names, unit }, array))
+}
+
+#[cold]
+fn too_many_dims(ndim: u32) -> Error {
+    Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))
+}
+
+/// The bytes that contiguous elements take.
+#[inline]
+pub(crate) fn nbytes(dtype: DType, shape: &[u64]) -> Result<usize, Error> {
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    shape
+        .iter()
+        .try_fold(dtype.size() as u64, |bytes, &extent| bytes.checked_mul(extent))
+        .and_then(|bytes| isize::try_from(bytes).ok())
+        .map(|bytes| bytes as usize)
+        .ok_or_else(|| Error::Usage(format!("an array of shape {shape:?} does not fit any memory")))
+}
+
+/// An array of the caller's to be sent. `described` keeps what the result borrows.
+///
+/// # Safety
+/// The memory that `array` describes is readable for `'a` and not written meanwhile.
+#[inline]
+pub(crate) unsafe fn lent<'a>(
+    described: &'a Described<'a>,
+    array: &'a lig_array,
+) -> Result<ArrayRef<'a>, Error> {
+    let Described { dtype, order, shape, ref names, unit } = *described;
+    let (strides, low, span) = if array.strides.is_null() {
+        (None, 0, nbytes(dtype, shape)?)
+    } else {
+        // SAFETY: the caller gives one stride for each dimension.
+        let strides = unsafe { std::slice::from_raw_parts(array.strides, shape.len()) };
+        let (low, span) = reach(dtype, shape, strides)?;
+        (Some(strides), low, span)
+    };
+    let data = if span == 0 {
+        &[]
+    } else if array.data.is_null() {
+        return Err(null("the array's data"));
+    } else {
+        // SAFETY: the caller's description covers these bytes.
+        unsafe { std::slice::from_raw_parts(array.data.cast_const().cast::<u8>().sub(low), span) }
+    };
+    Ok(ArrayRef { dtype, shape, strides, order, data, offset: low, names, unit })
+}
+
+/// How far elements lie below element 0, and how many bytes it is from the lowest to the end of the highest.
+fn reach(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(usize, usize), Error> {
+    if shape.contains(&0) {
+        return Ok((0, 0));
+    }
+    let (mut low, mut high) = (0i128, dtype.size() as i128);
+    for (&extent, &stride) in shape.iter().zip(strides) {
+        let far = i128::from(extent - 1).saturating_mul(i128::from(stride));
+        if far < 0 {
+            low = low.saturating_sub(far);
+        } else {
+            high = high.saturating_add(far);
+        }
+    }
+    match (usize::try_from(low), isize::try_from(low.saturating_add(high))) {
+        (Ok(low), Ok(span)) => Ok((low, span as usize)),
+        _ => Err(Error::Usage(format!(
+            "an array of shape {shape:?} with byte strides {strides:?} does not fit any memory"
+        ))),
+    }
+}

@@ -1,0 +1,292 @@
+//! The instance's life: joining the run, the reuse loop, logging, the end.
+
+use crate::options::{lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
+use crate::ports::lig_port;
+use crate::settings::Kept;
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
+use ligament_instance::{Error, Flags, Instance, LogLevel, Ports};
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void, CString};
+
+/// An instance of a component in a running model. One thread at a time may use it.
+pub struct lig_instance {
+    /// Made by `Box::into_raw`. While a formal submodel runs, this is the reference that the core gave to its
+    /// operators, so that what they do through the handle is done through that reference.
+    pub(crate) current: *mut Instance,
+    pub(crate) kept: HashMap<String, Kept>,
+    name: CString,
+    run: CString,
+    index: Vec<usize>,
+}
+
+impl Drop for lig_instance {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
+        drop(unsafe { Box::from_raw(self.current) });
+    }
+}
+
+/// The core's instance behind a handle.
+///
+/// # Safety
+/// `instance` is NULL or a live handle, used by this thread only for `'a`.
+#[inline]
+pub(crate) unsafe fn core<'a>(instance: *mut lig_instance) -> Result<&'a mut Instance, Error> {
+    if instance.is_null() {
+        return Err(null("instance"));
+    }
+    // SAFETY: as the caller promises; `current` is valid for as long as the handle.
+    Ok(unsafe { &mut *(*instance).current })
+}
+
+/// What to ask for when an instance is made. NULL instead of it means: ports as the model has them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lig_instance_options {
+    /// `sizeof(lig_instance_options)`
+    pub size: usize,
+    /// The ports that this code has; NULL to take them from the model.
+    pub ports: *const lig_port,
+    /// How many there are.
+    pub port_count: usize,
+    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
+    /// applied: for components that serve others with different settings.
+    pub dont_apply_overlay: bool,
+    /// The language of the code, for the run's records; NULL for C.
+    pub language: *const c_char,
+}
+
+// SAFETY: numbers, a truth value and nullable pointers, beginning with the size.
+unsafe impl SizePrefixed for lig_instance_options {
+    const NAME: &'static str = "lig_instance_options";
+}
+
+/// Joins the run that started this program (`ligament run MODEL`). Free the instance with `lig_instance_free`.
+///
+/// `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
+///
+/// # Safety
+/// `options` and `error` are NULL or valid; `instance` is valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_create(
+    options: *const lig_instance_options,
+    instance: *mut *mut lig_instance,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: all pointers are as the caller promises, here and in all functions below.
+        let place = unsafe { out(instance, "instance") }?;
+        place.write(std::ptr::null_mut());
+        let options = unsafe { read(options) }?;
+        let ports = unsafe { declared(&options) }?;
+        let flags = Flags { dont_apply_overlay: options.dont_apply_overlay };
+        let language = match options.language.is_null() {
+            true => "c",
+            false => unsafe { name(options.language, "language") }?,
+        };
+        let core = Instance::with_options(ports.as_ref(), flags, language)?;
+        let terminated = |text: &str| {
+            CString::new(text).map_err(|_| Error::System(format!("there is a NUL in the name {text:?}")))
+        };
+        let handle = lig_instance {
+            name: terminated(core.name())?,
+            run: terminated(core.run_name())?,
+            index: core.index(),
+            kept: HashMap::new(),
+            current: Box::into_raw(Box::new(core)),
+        };
+        place.write(Box::into_raw(Box::new(handle)));
+        Ok(())
+    })
+}
+
+/// The ports that the options declare.
+unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Error> {
+    if options.ports.is_null() {
+        return match options.port_count {
+            0 => Ok(None),
+            count => Err(Error::Usage(format!("ports is NULL, but port_count is {count}"))),
+        };
+    }
+    let mut ports = Ports::new();
+    // SAFETY: the caller gives `port_count` ports.
+    for port in unsafe { std::slice::from_raw_parts(options.ports, options.port_count) } {
+        // SAFETY: each has a name that ends with a NUL.
+        ports.add(operator(port.op)?, unsafe { name(port.name, "a port's name") }?);
+    }
+    Ok(Some(ports))
+}
+
+/// Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
+/// valid until they are freed themselves; loans do not.
+///
+/// # Safety
+/// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
+    guard_or((), || {
+        if !instance.is_null() {
+            // SAFETY: as the caller promises.
+            drop(unsafe { Box::from_raw(instance) });
+        }
+    });
+}
+
+/// Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on each
+/// of them and says true, or false if they have ended; otherwise says true once. When it says false the instance is
+/// over: all its conduits are ended and it is signed off.
+///
+/// `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_reuse_instance(
+    instance: *mut lig_instance,
+    again: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(again, "again") }?;
+        place.write(false);
+        place.write(unsafe { core(instance) }?.reuse_instance()?);
+        Ok(())
+    })
+}
+
+/// Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says false, and
+/// so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second call does nothing.
+///
+/// # Safety
+/// `instance` is valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_finish(instance: *mut lig_instance, error: *mut lig_error) -> lig_status {
+    guard(error, || unsafe { core(instance) }?.finish())
+}
+
+/// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
+/// afterwards but be freed.
+///
+/// # Safety
+/// `instance` and `why` are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_error_shutdown(
+    instance: *mut lig_instance,
+    why: *const c_char,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let why = unsafe { name(why, "why") }?;
+        unsafe { core(instance) }?.error_shutdown(why)
+    })
+}
+
+/// The instance's name, such as "micro[3]". It lives as long as the instance; NULL for NULL.
+///
+/// # Safety
+/// `instance` is NULL or valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_name(instance: *const lig_instance) -> *const c_char {
+    match unsafe { instance.as_ref() } {
+        Some(instance) => instance.name.as_ptr(),
+        None => std::ptr::null(),
+    }
+}
+
+/// The name of the run. It lives as long as the instance; NULL for NULL.
+///
+/// # Safety
+/// `instance` is NULL or valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_run_name(instance: *const lig_instance) -> *const c_char {
+    match unsafe { instance.as_ref() } {
+        Some(instance) => instance.run.as_ptr(),
+        None => std::ptr::null(),
+    }
+}
+
+/// The instance's index among those of its component: one number for each dimension of the multiplicity, in the
+/// instance's memory. Returns how many there are: 0 for a component without multiplicity.
+///
+/// # Safety
+/// `instance` is NULL or valid; `index` is NULL or writable.
+#[no_mangle]
+pub unsafe extern "C" fn lig_instance_index(instance: *const lig_instance, index: *mut *const usize) -> usize {
+    let numbers = unsafe { instance.as_ref() }.map_or(&[][..], |instance| &instance.index);
+    if let Ok(place) = unsafe { out(index, "index") } {
+        place.write(numbers.as_ptr());
+    }
+    numbers.len()
+}
+
+/// Writes a line to the run's log, if the model lets lines of this level through.
+///
+/// # Safety
+/// `instance` and `text` are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_log(
+    instance: *mut lig_instance,
+    level: lig_log_level_code,
+    text: *const c_char,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let level = log_level(level)?;
+        let text = unsafe { name(text, "text") }?;
+        unsafe { core(instance) }?.log(level, text)
+    })
+}
+
+fn log_level(code: lig_log_level_code) -> Result<LogLevel, Error> {
+    match code {
+        _ if code == lig_log_level::LIG_LOG_DEBUG as i32 => Ok(LogLevel::Debug),
+        _ if code == lig_log_level::LIG_LOG_INFO as i32 => Ok(LogLevel::Info),
+        _ if code == lig_log_level::LIG_LOG_WARNING as i32 => Ok(LogLevel::Warning),
+        _ if code == lig_log_level::LIG_LOG_ERROR as i32 => Ok(LogLevel::Error),
+        _ if code == lig_log_level::LIG_LOG_CRITICAL as i32 => Ok(LogLevel::Critical),
+        _ => Err(Error::Usage(format!(
+            "there is no log level {code}; take LIG_LOG_DEBUG (0) to LIG_LOG_CRITICAL (4)"
+        ))),
+    }
+}
+
+/// A caller's function and its data, which the caller says may be called from the thread that uses the instance.
+struct InterruptCheck {
+    check: unsafe extern "C" fn(*mut c_void) -> bool,
+    user: *mut c_void,
+}
+
+// SAFETY: it moves to another thread only with the whole instance, which is the caller's doing.
+unsafe impl Send for InterruptCheck {}
+
+impl InterruptCheck {
+    fn ask(&self) -> bool {
+        // SAFETY: the caller gave the function for this.
+        unsafe { (self.check)(self.user) }
+    }
+}
+
+/// While the library waits, `check` is asked at least once a second whether to give up; when it says true, the
+/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away.
+///
+/// # Safety
+/// `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_set_interrupt_check(
+    instance: *mut lig_instance,
+    check: Option<unsafe extern "C" fn(user: *mut c_void) -> bool>,
+    user: *mut c_void,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let instance = unsafe { core(instance) }?;
+        match check {
+            Some(check) => {
+                let check = InterruptCheck { check, user };
+                instance.set_interrupt_check(Box::new(move || check.ask()));
+            }
+            None => instance.set_interrupt_check(Box::new(|| false)),
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,144 @@
+//! Receiving: messages, arrays into the caller's memory, waiting for any of several ports.
+
+use crate::array::{describe, lig_array, nbytes};
+use crate::instance::{core, lig_instance};
+use crate::message::lig_message;
+use crate::options::{lig_receive_options, lig_times, read};
+use crate::status::{guard, lig_error, lig_status, name, null, out};
+use ligament_instance::{ArrayMut, Error};
+use std::ffi::c_char;
+
+/// Waits for the next message on a port. Free it with `lig_message_free`.
+///
+/// `LIG_ERR_USAGE` for a port that is not there, does not receive, or is not connected; `LIG_ERR_CLOSED` if the
+/// conduit has ended; `LIG_ERR_TIMED_OUT`; `LIG_ERR_UNEXPECTED` if it comes with another overlay of settings;
+/// `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
+///
+/// # Safety
+/// All pointers are valid; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_receive(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    message: *mut *mut lig_message,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: all pointers are as the caller promises, here and in all functions below.
+        let place = unsafe { out(message, "message") }?;
+        place.write(std::ptr::null_mut());
+        let options = unsafe { read(options) }?;
+        let port = unsafe { name(port, "port") }?;
+        let received = unsafe { core(instance) }?.receive_within(port, options.slot(), options.wait()?)?;
+        place.write(lig_message::give(received));
+        Ok(())
+    })
+}
+
+/// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
+/// strides must be NULL. `times` may be NULL.
+///
+/// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and nothing
+/// is written.
+///
+/// # Safety
+/// All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_receive_into(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    into: *const lig_array,
+    times: *mut lig_times,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let options = unsafe { read(options) }?;
+        let port = unsafe { name(port, "port") }?;
+        let (described, array) = unsafe { describe(into) }?;
+        if !array.strides.is_null() {
+            return Err(Error::Usage(
+                "an array to receive into has no strides: its elements lie next to each other".into(),
+            ));
+        }
+        let size = nbytes(described.dtype, described.shape)?;
+        let data = match (size, array.data.is_null()) {
+            (0, _) => &mut [],
+            (_, true) => return Err(null("the array's data")),
+            _ => unsafe { std::slice::from_raw_parts_mut(array.data.cast::<u8>(), size) },
+        };
+        let mut target =
+            ArrayMut { dtype: described.dtype, shape: described.shape, order: described.order, data };
+        let instance = unsafe { core(instance) }?;
+        let came = instance.receive_into(port, options.slot(), options.wait()?, &mut target)?;
+        if let Ok(times) = unsafe { out(times, "times") } {
+            times.write(came.into());
+        }
+        Ok(())
+    })
+}
+
+/// Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only the
+/// slot matters.
+///
+/// # Safety
+/// All pointers are valid; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_poll(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    ready: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(ready, "ready") }?;
+        place.write(false);
+        let options = unsafe { read(options) }?;
+        place.write(unsafe { core(instance) }?.poll(unsafe { name(port, "port") }?, options.slot())?);
+        Ok(())
+    })
+}
+
+/// A port, and a slot if it is a vector port.
+#[repr(C)]
+pub struct lig_port_slot {
+    /// The port's name.
+    pub port: *const c_char,
+    /// Whether the port is a vector port.
+    pub has_slot: bool,
+    /// The slot of a vector port. Only if `has_slot`.
+    pub slot: u32,
+}
+
+/// Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
+/// only the timeout matters.
+///
+/// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+///
+/// # Safety
+/// All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_wait_any(
+    instance: *mut lig_instance,
+    ports: *const lig_port_slot,
+    count: usize,
+    options: *const lig_receive_options,
+    which: *mut usize,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(which, "which") }?;
+        if ports.is_null() || count == 0 {
+            return Err(Error::Usage("there are no ports to wait for".into()));
+        }
+        let options = unsafe { read(options) }?;
+        let ports = unsafe { std::slice::from_raw_parts(ports, count) }
+            .iter()
+            .map(|entry| Ok((unsafe { name(entry.port, "a port") }?, entry.has_slot.then_some(entry.slot))))
+            .collect::<Result<Vec<_>, Error>>()?;
+        place.write(unsafe { core(instance) }?.wait_any(&ports, options.wait()?)?);
+        Ok(())
+    })
+}

@@ -1,0 +1,298 @@
+//! Sending: values, arrays over the caller's memory, loans.
+
+use crate::array::{describe, lent, lig_array, LIG_MAX_DIMS};
+use crate::instance::{core, lig_instance};
+use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
+use crate::values::{lig_value, tree};
+use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, ValueRef};
+use std::ffi::{c_char, c_void};
+
+/// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
+/// is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not connected.
+///
+/// `LIG_ERR_USAGE` for a port that is not there or does not send; `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_RUN_ENDS`;
+/// `LIG_ERR_INTERRUPTED`.
+///
+/// # Safety
+/// `instance` and `port` are valid; `options`, `value` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    value: *const lig_value,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        // SAFETY: all pointers are as the caller promises, here and in all functions below.
+        let data = match value.is_null() {
+            true => ValueRef::None,
+            false => ValueRef::Owned(unsafe { tree(value) }?),
+        };
+        unsafe { send(instance, port, options, data) }
+    })
+}
+
+/// Sends a truth value; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_bool(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    value: bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || unsafe { send(instance, port, options, ValueRef::Bool(value)) })
+}
+
+/// Sends an integer; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_int(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    value: i64,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || unsafe { send(instance, port, options, ValueRef::Int(value)) })
+}
+
+/// Sends a number; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_float(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    value: f64,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || unsafe { send(instance, port, options, ValueRef::Float(value)) })
+}
+
+/// Sends text that ends with a NUL; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`; `text` is valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_string(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    text: *const c_char,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let text = unsafe { name(text, "text") }?;
+        unsafe { send(instance, port, options, ValueRef::Str(text)) }
+    })
+}
+
+/// Sends bytes; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_bytes(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    data: *const c_void,
+    size: usize,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let bytes = unsafe { bytes(data, size) }?;
+        unsafe { send(instance, port, options, ValueRef::Bytes(bytes)) }
+    })
+}
+
+/// Sends an array over the caller's memory, with one copy; else as `lig_send`.
+///
+/// # Safety
+/// As `lig_send`; `array` is valid and describes readable memory.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_array(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    array: *const lig_array,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let (described, array) = unsafe { describe(array) }?;
+        let array = unsafe { lent(&described, array) }?;
+        unsafe { send(instance, port, options, ValueRef::Array(array)) }
+    })
+}
+
+/// # Safety
+/// As `lig_send`.
+#[inline]
+unsafe fn send(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    data: ValueRef<'_>,
+) -> Result<(), Error> {
+    let options = unsafe { read(options) }?;
+    let times = options.times();
+    let message = Outgoing { timestamp: times.timestamp, next_timestamp: times.next_timestamp, data };
+    let instance = unsafe { core(instance) }?;
+    instance.send(unsafe { name(port, "port") }?, &message, options.slot())
+}
+
+/// Bytes of the caller's.
+///
+/// # Safety
+/// `data` has `size` readable bytes for `'a`.
+pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [u8], Error> {
+    match (size, data.is_null()) {
+        (0, _) => Ok(&[]),
+        (_, true) => Err(null("data")),
+        _ => Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) }),
+    }
+}
+
+/// Memory for an array that its receiver will read in place: fill it, then send it with `lig_send_loan`.
+pub struct lig_loan {
+    loan: Loan,
+}
+
+/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy. `data` is set to
+/// its first byte, 64-byte aligned; it holds whatever was there before.
+///
+/// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
+///
+/// # Safety
+/// All pointers are valid, `shape` for `ndim` extents; `data` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_loan_create(
+    instance: *mut lig_instance,
+    dtype: lig_dtype_code,
+    ndim: u32,
+    shape: *const u64,
+    loan: *mut *mut lig_loan,
+    data: *mut *mut c_void,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let shape = match (ndim, shape.is_null()) {
+            (0, _) => &[],
+            (_, true) => return Err(null("shape")),
+            _ => unsafe { std::slice::from_raw_parts(shape, (ndim as usize).min(LIG_MAX_DIMS + 1)) },
+        };
+        let place = unsafe { out(loan, "loan") }?;
+        place.write(std::ptr::null_mut());
+        let lent = unsafe { core(instance) }?.loan(element_type(dtype)?, shape, Order::RowMajor)?;
+        if let Ok(data) = unsafe { out(data, "data") } {
+            data.write(lent.start().cast());
+        }
+        place.write(Box::into_raw(Box::new(lig_loan { loan: lent })));
+        Ok(())
+    })
+}
+
+/// As `lig_loan_create`, for an array like the one described: its type, shape, order, names and unit. The
+/// description's data is not looked at and its strides must be NULL.
+///
+/// # Safety
+/// All pointers are valid; `data` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_loan_create_like(
+    instance: *mut lig_instance,
+    array: *const lig_array,
+    loan: *mut *mut lig_loan,
+    data: *mut *mut c_void,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(loan, "loan") }?;
+        place.write(std::ptr::null_mut());
+        let (described, array) = unsafe { describe(array) }?;
+        if !array.strides.is_null() {
+            return Err(Error::Usage("a loan has no strides: its elements lie next to each other".into()));
+        }
+        let meta = (!described.names.is_empty() || described.unit.is_some()).then(|| ArrayMeta {
+            names: described.names,
+            unit: described.unit.map(str::to_owned),
+            strides: None,
+        });
+        let instance = unsafe { core(instance) }?;
+        let lent = instance.loan_with(described.dtype, described.shape, described.order, meta)?;
+        if let Ok(data) = unsafe { out(data, "data") } {
+            data.write(lent.start().cast());
+        }
+        place.write(Box::into_raw(Box::new(lig_loan { loan: lent })));
+        Ok(())
+    })
+}
+
+/// The first byte of a loan, 64-byte aligned; NULL for NULL.
+///
+/// # Safety
+/// `loan` is NULL or valid.
+#[no_mangle]
+pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
+    match unsafe { loan.as_ref() } {
+        Some(loan) => loan.loan.start().cast(),
+        None => std::ptr::null_mut(),
+    }
+}
+
+/// Sends what a loan holds, without a copy; else as `lig_send`. The loan is gone afterwards, also after an error, and
+/// its memory must not be touched any more.
+///
+/// # Safety
+/// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
+#[no_mangle]
+pub unsafe extern "C" fn lig_send_loan(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_send_options,
+    loan: *mut lig_loan,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        if loan.is_null() {
+            return Err(null("loan"));
+        }
+        let instance = unsafe { core(instance) }?;
+        let lig_loan { loan } = *unsafe { Box::from_raw(loan) };
+        let checked =
+            unsafe { read(options) }.and_then(|options| Ok((options, unsafe { name(port, "port") }?)));
+        match checked {
+            Ok((options, port)) => instance.send_loan(port, options.times(), loan, options.slot()),
+            Err(fault) => {
+                instance.return_loan(loan);
+                Err(fault)
+            }
+        }
+    })
+}
+
+/// Gives a loan back unsent. NULL is allowed.
+///
+/// # Safety
+/// `loan` is NULL, or was made with this instance and neither sent nor freed.
+#[no_mangle]
+pub unsafe extern "C" fn lig_loan_free(instance: *mut lig_instance, loan: *mut lig_loan) {
+    guard_or((), || {
+        if loan.is_null() {
+            return;
+        }
+        let lig_loan { loan } = *unsafe { Box::from_raw(loan) };
+        if let Ok(instance) = unsafe { core(instance) } {
+            instance.return_loan(loan);
+        }
+    });
+}

@@ -1,0 +1,149 @@
+//! How a call ends: the status, the text for people, and the boundary that no panic crosses.
+
+use ligament_instance::Error;
+use std::any::Any;
+use std::ffi::{c_char, CStr};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// How a call ended. The numbers never change.
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum lig_status {
+    /// Done.
+    LIG_OK = 0,
+    /// There is no run to take part in, or it refused this instance.
+    LIG_ERR_REGISTRATION = 1,
+    /// The library was used in a way that cannot work: an unknown port, a slot that is not there, NULL where
+    /// something must be, a call at the wrong moment.
+    LIG_ERR_USAGE = 2,
+    /// A message is not what was asked for: another kind of value, type or shape.
+    LIG_ERR_UNEXPECTED = 3,
+    /// The conduit has ended: nothing more will come on this port.
+    LIG_ERR_CLOSED = 4,
+    /// A setting is not set, or of another type.
+    LIG_ERR_SETTING = 5,
+    /// Nothing came within the time allowed.
+    LIG_ERR_TIMED_OUT = 6,
+    /// The interrupt check said to give up waiting.
+    LIG_ERR_INTERRUPTED = 7,
+    /// The message cannot be stored: the run has no memory left for it.
+    LIG_ERR_OUT_OF_MEMORY = 8,
+    /// The run is ending; the text has the reason.
+    LIG_ERR_RUN_ENDS = 9,
+    /// The system, or data from another process, failed us.
+    LIG_ERR_SYSTEM = 10,
+    /// A fault in the library itself. The instance should not be used any more.
+    LIG_ERR_PANIC = 11,
+}
+
+/// What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
+/// takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
+#[repr(C)]
+pub struct lig_error {
+    /// UTF-8, ended by a NUL; longer texts are cut.
+    pub message: [c_char; 1024],
+}
+
+/// The status that an error of the core becomes.
+pub(crate) fn status_of(error: &Error) -> lig_status {
+    match error {
+        Error::Registration(_) => lig_status::LIG_ERR_REGISTRATION,
+        Error::Usage(_) => lig_status::LIG_ERR_USAGE,
+        Error::Unexpected(_) => lig_status::LIG_ERR_UNEXPECTED,
+        Error::Closed(_) => lig_status::LIG_ERR_CLOSED,
+        Error::Setting(_) => lig_status::LIG_ERR_SETTING,
+        Error::TimedOut(_) => lig_status::LIG_ERR_TIMED_OUT,
+        Error::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
+        Error::OutOfMemory(_) => lig_status::LIG_ERR_OUT_OF_MEMORY,
+        Error::RunEnds(_) => lig_status::LIG_ERR_RUN_ENDS,
+        _ => lig_status::LIG_ERR_SYSTEM,
+    }
+}
+
+/// Runs the body of an API function: turns its error, or a panic, into a status and a text.
+#[inline]
+pub(crate) fn guard(error: *mut lig_error, body: impl FnOnce() -> Result<(), Error>) -> lig_status {
+    // What a panic leaves half done is in the instance, and the status says not to use that any more.
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => lig_status::LIG_OK,
+        Ok(Err(fault)) => report(&fault, error),
+        Err(panic) => report_panic(panic.as_ref(), error),
+    }
+}
+
+/// The same for functions that give a value and cannot fail but by a panic.
+#[inline]
+pub(crate) fn guard_or<T>(fallback: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(fallback)
+}
+
+#[cold]
+fn report(fault: &Error, error: *mut lig_error) -> lig_status {
+    write(error, &fault.to_string());
+    status_of(fault)
+}
+
+#[cold]
+fn report_panic(panic: &(dyn Any + Send), error: *mut lig_error) -> lig_status {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no text");
+    write(error, &format!("a fault in Ligament itself, please report it: {text}"));
+    lig_status::LIG_ERR_PANIC
+}
+
+/// Writes a text into the caller's error, cut between characters where it is too long.
+pub(crate) fn write(error: *mut lig_error, text: &str) {
+    if error.is_null() {
+        return;
+    }
+    let room = std::mem::size_of::<lig_error>() - 1;
+    let mut end = text.len().min(room);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    // SAFETY: the caller's struct has `room + 1` bytes, and the text is never part of it.
+    unsafe {
+        let to = error.cast::<u8>();
+        std::ptr::copy_nonoverlapping(text.as_ptr(), to, end);
+        to.add(end).write(0);
+    }
+}
+
+/// The text that a caller's callback left in an error.
+pub(crate) fn read(error: &lig_error) -> String {
+    // SAFETY: reading the bytes of a struct that we own; `from_bytes_until_nul` looks no further.
+    let bytes = unsafe { &*std::ptr::from_ref(&error.message).cast::<[u8; 1024]>() };
+    CStr::from_bytes_until_nul(bytes).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A usage error about a pointer that must not be NULL.
+#[cold]
+pub(crate) fn null(what: &str) -> Error {
+    Error::Usage(format!("{what} is NULL"))
+}
+
+/// A name that the caller gives, as UTF-8.
+///
+/// # Safety
+/// `text` is NULL or ends with a NUL, and lives for `'a`.
+#[inline]
+pub(crate) unsafe fn name<'a>(text: *const c_char, what: &str) -> Result<&'a str, Error> {
+    if text.is_null() {
+        return Err(null(what));
+    }
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::Usage(format!("{what} is not UTF-8")))
+}
+
+/// A place to write a result to.
+///
+/// # Safety
+/// `place` is NULL or points to writable memory of its type for `'a`, which may be uninitialised.
+#[inline]
+pub(crate) unsafe fn out<'a, T>(place: *mut T, what: &str) -> Result<&'a mut std::mem::MaybeUninit<T>, Error> {
+    // SAFETY: as the caller promises; `MaybeUninit` asks nothing of the bytes.
+    unsafe { place.cast::<std::mem::MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(what))
+}
