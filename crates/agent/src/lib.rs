@@ -1,1 +1,18 @@
-//! One per domain: starts, watches, keeps
+//! The agent: one per domain. It makes the memory that instances share and keeps a hold on it, starts and watches
+//! their processes, and ends all when one fails. `core` is its logic, without I/O; `driver` its body.
+
+mod connection;
+pub mod core;
+mod custody;
+mod driver;
+pub mod memory;
+mod outcome;
+pub mod plan;
+pub mod ports;
+mod sys;
+
+pub use core::{Core, Phase, Report};
+pub use driver::{run, Host, InstanceView, RunView, Started};
+pub use ligament_shm::status::{State, Status};
+pub use outcome::{Exit, Failure, Outcome};
+pub use plan::Plan;

@@ -1,1 +1,26 @@
-//! The command ligament
+//! The command `ligament`, as a library, so that the Python package has the same command; and `runtime`, which
+//! puts manager and agent together into a run.
+
+mod arguments;
+mod check;
+mod client;
+mod logs;
+mod run;
+pub mod runtime;
+mod view;
+
+pub use arguments::main;
+
+/// Exit status: all is done.
+pub const DONE: i32 = 0;
+/// Exit status: the run failed.
+pub const FAILED: i32 = 1;
+/// Exit status: bad use, or a bad model.
+pub const BAD_USE: i32 = 2;
+/// Exit status: interrupted.
+pub const INTERRUPTED: i32 = 130;
+
+/// Says on standard error what is wrong.
+fn complain(text: &str) {
+    eprintln!("ligament: {text}");
+}

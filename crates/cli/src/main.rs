@@ -1,1 +1,5 @@
-fn main() {}
+//! The command `ligament`.
+
+fn main() {
+    std::process::exit(ligament_cli::main(std::env::args_os()));
+}

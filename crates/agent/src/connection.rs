@@ -1,0 +1,100 @@
+//! A connection to the agent's socket, shared between the loop that uses it and the tasks that watch it.
+
+use ligament_shm::socket::{Frame, Socket};
+use ligament_shm::ShmError;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+
+struct Inner {
+    socket: RefCell<Socket>,
+    raw: RawFd,
+    closing: Cell<bool>,
+    waits_to_write: Cell<bool>,
+}
+
+impl AsRawFd for Inner {
+    fn as_raw_fd(&self) -> RawFd {
+        self.raw
+    }
+}
+
+/// The connection; clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    inner: Rc<AsyncFd<Inner>>,
+}
+
+impl Connection {
+    /// Takes an accepted, non-blocking socket.
+    pub fn open(fd: OwnedFd) -> Result<Connection, ShmError> {
+        let socket = Socket::new(fd);
+        let raw = socket.as_fd().as_raw_fd();
+        let inner = Inner {
+            socket: RefCell::new(socket),
+            raw,
+            closing: Cell::new(false),
+            waits_to_write: Cell::new(false),
+        };
+        let inner = crate::sys::watched(inner, Interest::READABLE | Interest::WRITABLE)
+            .map_err(|error| ShmError::Malformed(error.to_string()))?;
+        Ok(Connection { inner: Rc::new(inner) })
+    }
+
+    /// The user and the process at the other end.
+    pub fn peer(&self) -> Result<(u32, i32), ShmError> {
+        self.inner.get_ref().socket.borrow().peer()
+    }
+
+    /// Waits until there is something to read. Returns whether more may come after it.
+    pub async fn readable(&self) -> bool {
+        match self.inner.readable().await {
+            Ok(mut guard) => {
+                let closed = guard.ready().is_read_closed();
+                guard.clear_ready();
+                !closed
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Waits until there is room to write.
+    pub async fn writable(&self) {
+        if let Ok(mut guard) = self.inner.writable().await {
+            guard.clear_ready();
+        }
+        self.inner.get_ref().waits_to_write.set(false);
+    }
+
+    /// Notes that somebody waits until there is room to write; false if somebody does already.
+    pub fn begin_waiting_to_write(&self) -> bool {
+        !self.inner.get_ref().waits_to_write.replace(true)
+    }
+
+    /// The next frame, if it is here.
+    pub fn try_receive(&self) -> Result<Option<Frame>, ShmError> {
+        self.inner.get_ref().socket.borrow_mut().try_receive()
+    }
+
+    /// Queues a frame.
+    pub fn queue(&self, bytes: &[u8], fds: Vec<OwnedFd>) {
+        self.inner.get_ref().socket.borrow_mut().queue(bytes, fds);
+    }
+
+    /// Sends what the other side takes. Returns whether all is sent.
+    pub fn flush(&self) -> Result<bool, ShmError> {
+        self.inner.get_ref().socket.borrow_mut().flush()
+    }
+
+    /// It is to be closed once all is sent.
+    pub fn close_when_flushed(&self) {
+        self.inner.get_ref().closing.set(true);
+    }
+
+    /// Whether it is to be closed.
+    pub fn is_closing(&self) -> bool {
+        self.inner.get_ref().closing.get()
+    }
+}

@@ -1,0 +1,128 @@
+//! The shared memory of a run, as its agent holds it: the board, each endpoint's area and outbox, all slabs.
+//! Holding a descriptor of each is what lets messages outlive their sender.
+
+use crate::core::Memory;
+use crate::memory::Spare;
+use crate::plan::{Plan, Wiring};
+use ligament_shm::area::{Front, Layout};
+use ligament_shm::board::Board;
+use ligament_shm::endpoint::OUTBOX_BYTES;
+use ligament_shm::memory::{create, Mapping};
+use ligament_shm::status::Status;
+use ligament_shm::{barrier, ShmError};
+use rustix::fd::{AsFd, OwnedFd};
+use std::collections::HashMap;
+
+/// Requests from this size on are held against what the system has left at that moment.
+const LARGE: u64 = 16 << 20;
+
+struct Area {
+    fd: OwnedFd,
+    front: Front,
+}
+
+/// The memory.
+pub(crate) struct Custody {
+    board_fd: OwnedFd,
+    board: Board,
+    layouts: Vec<Layout>,
+    areas: Vec<Option<Area>>,
+    outboxes: Vec<Option<OwnedFd>>,
+    slabs: HashMap<(u32, u32), OwnedFd>,
+}
+
+impl Custody {
+    /// Makes the board; all else is made when it is needed.
+    pub fn new(plan: &Plan, wiring: &Wiring) -> Result<Custody, ShmError> {
+        let n = plan.instances.len();
+        let board_fd = create("ligament-board", Board::size(n.max(1)))?;
+        let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+        let asymmetric = barrier::register(true);
+        let board = Board::create(&board_fd, n.max(1), cores, asymmetric)?;
+        let layout = |i: usize| Layout {
+            channels: wiring.incoming(i as u32),
+            inboxes: wiring.senders(i as u32).len() as u32,
+        };
+        Ok(Custody {
+            board_fd,
+            board,
+            layouts: (0..n).map(layout).collect(),
+            areas: (0..n).map(|_| None).collect(),
+            outboxes: (0..n).map(|_| None).collect(),
+            slabs: HashMap::new(),
+        })
+    }
+
+    /// The board.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// A descriptor to give away.
+    ///
+    /// # Errors
+    /// The memory could not be made, or does not exist.
+    pub fn descriptor(&mut self, memory: Memory) -> Result<OwnedFd, ShmError> {
+        let fd = match memory {
+            Memory::Board => self.board_fd.as_fd(),
+            Memory::Area(i) => self.area(i as usize)?,
+            Memory::Outbox(i) => {
+                let place = &mut self.outboxes[i as usize];
+                if place.is_none() {
+                    *place = Some(create("ligament-outbox", OUTBOX_BYTES)?);
+                }
+                place.as_ref().expect("it was just made").as_fd()
+            }
+            Memory::Slab(of, slab) => self
+                .slabs
+                .get(&(of, slab))
+                .ok_or_else(|| ShmError::Malformed(format!("slab {slab} of endpoint {of} is gone")))?
+                .as_fd(),
+        };
+        fd.try_clone_to_owned().map_err(|error| {
+            ShmError::Malformed(format!("no more file descriptors ({error}); raise \"ulimit -n\""))
+        })
+    }
+
+    fn area(&mut self, i: usize) -> Result<rustix::fd::BorrowedFd<'_>, ShmError> {
+        if self.areas[i].is_none() {
+            let layout = self.layouts[i];
+            let fd = create("ligament-area", layout.size())?;
+            let front = Front::new(Mapping::readable(&fd, 0, layout.front())?, layout)?;
+            self.areas[i] = Some(Area { fd, front });
+        }
+        Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
+    }
+
+    /// Makes a slab.
+    ///
+    /// # Errors
+    /// Why not, for its owner.
+    pub fn make_slab(&mut self, endpoint: u32, slab: u32, bytes: u64) -> Result<OwnedFd, String> {
+        if bytes >= LARGE {
+            Spare::check(bytes)?;
+        }
+        let size =
+            usize::try_from(bytes).map_err(|_| format!("{bytes} bytes are more than this machine can map"))?;
+        let fd = create("ligament-slab", size).map_err(|error| error.to_string())?;
+        let given = fd.try_clone().map_err(|error| format!("no more file descriptors: {error}"))?;
+        self.slabs.insert((endpoint, slab), fd);
+        Ok(given)
+    }
+
+    /// Lets go of a slab.
+    pub fn drop_slab(&mut self, endpoint: u32, slab: u32) {
+        self.slabs.remove(&(endpoint, slab));
+    }
+
+    /// Lets go of an endpoint's outbox and slabs. Its status page is kept, for the summary.
+    pub fn drop_endpoint(&mut self, endpoint: u32) {
+        self.outboxes[endpoint as usize] = None;
+        self.slabs.retain(|(of, _), _| *of != endpoint);
+    }
+
+    /// What an endpoint shows of itself; none before it has an area.
+    pub fn status(&self, endpoint: u32) -> Option<Status> {
+        Some(self.areas[endpoint as usize].as_ref()?.front.status().read())
+    }
+}

@@ -1,0 +1,498 @@
+//! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
+//! last as long as the run, because the children die with it.
+
+use crate::connection::Connection;
+use crate::core::{Action, Caller, Core, Link, Memory, Phase, Push, Report};
+use crate::custody::Custody;
+use crate::memory::Ledger;
+use crate::outcome::{Exit, Failure, Outcome};
+use crate::plan::Plan;
+use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
+use ligament_launch::{end_group, raise_open_files};
+use ligament_shm::status::Status;
+use ligament_shm::ShmError;
+use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
+use rustix::fd::OwnedFd;
+use rustix::net::{
+    accept_with, bind, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType,
+};
+use rustix::process::Signal;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
+
+/// How long instances have to end by themselves when a run ends early.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A process that was started for an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    pub pid: u32,
+    /// Whether it leads a process group of its own, so that all of that can be ended.
+    pub leads_group: bool,
+}
+
+/// An instance as it is now.
+#[derive(Debug, Clone)]
+pub struct InstanceView {
+    pub phase: Phase,
+    pub pid: Option<u32>,
+    /// Its status page, once it has one.
+    pub status: Option<Status>,
+}
+
+/// A run as it is now.
+pub struct RunView<'a> {
+    pub core: &'a Core,
+    /// By instance number.
+    pub instances: Vec<InstanceView>,
+    /// ns of CLOCK_MONOTONIC.
+    pub now: u64,
+}
+
+/// What is around an agent: who starts processes, writes logs, and shows what happens.
+pub trait Host {
+    /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
+    fn begins(&mut self, address: &str, token: &str);
+    /// Starts an instance's process, with this added to its environment. It must be a child of this process,
+    /// started by the calling thread.
+    ///
+    /// # Errors
+    /// Why not, as the end of a sentence that begins "could not be started:".
+    fn start(&mut self, instance: u32, environment: &[(&'static str, String)]) -> Result<Started, String>;
+    /// Something happened.
+    fn report(&mut self, core: &Core, report: Report);
+    /// A client asks for the state of the run: JSON.
+    fn status(&mut self, view: &RunView<'_>) -> String;
+    /// The working directory of an instance that is started by hand.
+    fn directory(&self, instance: u32) -> String;
+    /// How often `tick` is to be called; none: never.
+    fn tick_every(&self) -> Option<Duration>;
+    /// Time to look. The budgets of these channels (number, bytes) are set.
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<(u32, u64)>;
+}
+
+enum Event {
+    Arriving,
+    Readable(Link),
+    Writable(Link),
+    Exited(u32),
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+/// The run could not even begin: memory, socket or event loop could not be made.
+pub fn run(plan: Plan, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
+    raise_open_files();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no event loop: {error}"))?;
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let mut driver = Driver::new(plan, host)?;
+        driver.drive().await?;
+        let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
+        Ok((outcome, driver.view()))
+    })
+}
+
+struct Driver<'h> {
+    core: Core,
+    custody: Custody,
+    host: &'h mut dyn Host,
+    listener: Rc<AsyncFd<OwnedFd>>,
+    connections: HashMap<Link, Connection>,
+    next_link: Link,
+    /// How to reach each instance's processes.
+    processes: HashMap<u32, Process>,
+    events: UnboundedReceiver<Event>,
+    sender: UnboundedSender<Event>,
+    grace: Option<Instant>,
+    over: bool,
+}
+
+struct Process {
+    pidfd: Rc<AsyncFd<OwnedFd>>,
+    started: Started,
+    ours: bool,
+}
+
+impl<'h> Driver<'h> {
+    fn new(plan: Plan, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
+        let name = format!("ligament-{}", random_hex()?);
+        let socket = listen_at(&name).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
+        let listener = watched(socket, Interest::READABLE)
+            .map_err(|error| format!("the run's socket cannot be watched: {error}"))?;
+        let mut secrets = Vec::new();
+        for _ in 0..=plan.instances.len() {
+            secrets.push(random_hex()?);
+        }
+        let ledger = Ledger::for_run(plan.memory);
+        let user = rustix::process::getuid().as_raw();
+        let address = format!("@{name}");
+        let core = Core::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
+        let custody = Custody::new(core.plan(), core.wiring()).map_err(|error| error.to_string())?;
+        host.begins(&address, core.token());
+        let (sender, events) = unbounded_channel();
+        Ok(Driver {
+            core,
+            custody,
+            host,
+            listener: Rc::new(listener),
+            connections: HashMap::new(),
+            next_link: 0,
+            processes: HashMap::new(),
+            events,
+            sender,
+            grace: None,
+            over: false,
+        })
+    }
+
+    async fn drive(&mut self) -> Result<(), String> {
+        use tokio::signal::unix::{signal, SignalKind};
+        let no_signals = |error: std::io::Error| format!("signals cannot be watched: {error}");
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
+        self.watch_listener();
+        let actions = self.core.begin();
+        self.act(actions);
+        let every = self.host.tick_every();
+        let mut tick = tokio::time::interval(every.unwrap_or(Duration::from_secs(3600)));
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while !self.over {
+            let grace = self.grace;
+            let grace_over = async {
+                match grace {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                Some(event) = self.events.recv() => self.handle(event),
+                _ = interrupt.recv() => self.interrupted(),
+                _ = terminate.recv() => self.interrupted(),
+                _ = hangup.recv() => self.interrupted(),
+                () = grace_over => {
+                    self.grace = None;
+                    let actions = self.core.grace_is_over();
+                    self.act(actions);
+                }
+                _ = tick.tick(), if every.is_some() => self.tick(),
+            }
+        }
+        for connection in self.connections.values() {
+            let _ = connection.flush();
+        }
+        Ok(())
+    }
+
+    /// The first time the run ends in order, the second time at once.
+    fn interrupted(&mut self) {
+        let actions = match self.core.ending() {
+            None => self.core.stop(Outcome::Interrupted),
+            Some(_) => {
+                self.grace = None;
+                self.core.grace_is_over()
+            }
+        };
+        self.act(actions);
+    }
+
+    fn view(&self) -> Vec<InstanceView> {
+        let n = self.core.plan().instances.len() as u32;
+        let one = |i| {
+            let (phase, pid) = self.core.instance(i);
+            InstanceView { phase, pid, status: self.custody.status(i) }
+        };
+        (0..n).map(one).collect()
+    }
+
+    fn tick(&mut self) {
+        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        for (channel, bytes) in self.host.tick(&view) {
+            let actions = self.core.set_budget(channel, bytes);
+            self.act(actions);
+        }
+    }
+
+    fn watch_listener(&self) {
+        let (listener, sender) = (self.listener.clone(), self.sender.clone());
+        tokio::task::spawn_local(async move {
+            while let Ok(mut guard) = listener.readable().await {
+                guard.clear_ready();
+                if sender.send(Event::Arriving).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Arriving => self.accept_all(),
+            Event::Readable(link) => self.read_all(link),
+            Event::Writable(link) => self.flush(link),
+            Event::Exited(instance) => self.exited(instance),
+        }
+    }
+
+    fn accept_all(&mut self) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        while let Ok(fd) = accept_with(self.listener.get_ref(), flags) {
+            let link = self.next_link;
+            self.next_link += 1;
+            let opened = Connection::open(fd).and_then(|connection| Ok((connection.peer()?, connection)));
+            match opened {
+                Ok(((user, pid), connection)) => {
+                    self.watch(link, &connection);
+                    self.connections.insert(link, connection);
+                    let actions = self.core.connected(link, Caller { user, pid: pid as u32 });
+                    self.act(actions);
+                    self.read_all(link);
+                }
+                Err(error) => self.remark(2, format!("a connection was lost at once: {error}")),
+            }
+        }
+    }
+
+    fn watch(&self, link: Link, connection: &Connection) {
+        let (connection, sender) = (connection.clone(), self.sender.clone());
+        tokio::task::spawn_local(async move {
+            while connection.readable().await && sender.send(Event::Readable(link)).is_ok() {}
+            let _ = sender.send(Event::Readable(link));
+        });
+    }
+
+    fn read_all(&mut self, link: Link) {
+        loop {
+            let Some(connection) = self.connections.get(&link) else {
+                return;
+            };
+            let actions = match connection.try_receive() {
+                Ok(Some(frame)) => match from_bytes::<Request>(&frame.bytes) {
+                    Ok(request) => self.core.request(link, request),
+                    Err(what) => self.core.garbled(link, what),
+                },
+                Ok(None) => return,
+                Err(ShmError::Interrupted) => continue,
+                Err(ShmError::Malformed(what)) => self.core.garbled(link, what),
+                Err(_) => {
+                    self.connections.remove(&link);
+                    self.core.closed(link);
+                    return;
+                }
+            };
+            self.act(actions);
+        }
+    }
+
+    fn flush(&mut self, link: Link) {
+        let Some(connection) = self.connections.get(&link) else {
+            return;
+        };
+        match connection.flush() {
+            Ok(true) if connection.is_closing() => {
+                self.connections.remove(&link);
+                self.core.closed(link);
+            }
+            Ok(true) => {}
+            Ok(false) => {
+                let (connection, sender) = (connection.clone(), self.sender.clone());
+                if connection.begin_waiting_to_write() {
+                    tokio::task::spawn_local(async move {
+                        connection.writable().await;
+                        let _ = sender.send(Event::Writable(link));
+                    });
+                }
+            }
+            // Its reading side will tell.
+            Err(_) => {}
+        }
+    }
+
+    fn exited(&mut self, instance: u32) {
+        let Some(process) = self.processes.get(&instance) else {
+            return;
+        };
+        // Still a zombie: its number, and its group's, cannot have been given to others.
+        if process.started.leads_group && process.ours {
+            end_group(process.started.pid, Signal::KILL);
+        }
+        let exit = exit_of(process.pidfd.get_ref());
+        self.processes.remove(&instance);
+        // What it said last comes before its end.
+        if let Some(link) = self.core.link_of(instance) {
+            self.read_all(link);
+        }
+        // One that connected and ended at once.
+        self.accept_all();
+        let actions = self.core.exited(instance, exit);
+        self.act(actions);
+    }
+
+    fn act(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            self.act_once(action);
+        }
+    }
+
+    fn act_once(&mut self, action: Action) {
+        match action {
+            Action::Answer { link, notice, memory } => self.send(link, &notice, &memory),
+            Action::Tell { link, endpoint, notice, memory } => {
+                self.send(link, &notice, &memory);
+                if let Some(bell) = self.custody.board().doorbell(endpoint) {
+                    bell.call();
+                }
+            }
+            Action::MakeSlab { link, endpoint, slab, bytes } => {
+                match self.custody.make_slab(endpoint, slab, bytes) {
+                    Ok(fd) => self.send_with(link, &Notice::Granted { slab }, vec![fd]),
+                    Err(why) => {
+                        let actions = self.core.slab_refused(link, endpoint, slab, why);
+                        self.act(actions);
+                    }
+                }
+            }
+            Action::DropSlab { endpoint, slab } => self.custody.drop_slab(endpoint, slab),
+            Action::DropEndpoint { endpoint } => self.custody.drop_endpoint(endpoint),
+            Action::Close { link } => {
+                if let Some(connection) = self.connections.get(&link) {
+                    connection.close_when_flushed();
+                    self.flush(link);
+                }
+            }
+            Action::Start { instance } => self.start(instance),
+            Action::Watch { instance, pid } => {
+                self.watch_process(instance, Started { pid, leads_group: false }, false);
+            }
+            Action::Push { instance, push } => self.push(instance, push),
+            Action::Asleep { endpoint } => {
+                let board = self.custody.board();
+                if let Some(bell) = board.doorbell(endpoint) {
+                    board.fall_asleep(bell);
+                }
+            }
+            Action::Grace => self.grace = Some(Instant::now() + GRACE),
+            Action::Ask { link, question } => self.ask(link, question),
+            Action::Report(report) => self.host.report(&self.core, report),
+            Action::Over => self.over = true,
+        }
+    }
+
+    fn send(&mut self, link: Link, notice: &Notice, memory: &[Memory]) {
+        let fds: Result<Vec<OwnedFd>, ShmError> = memory.iter().map(|&m| self.custody.descriptor(m)).collect();
+        match fds {
+            Ok(fds) => self.send_with(link, notice, fds),
+            Err(error) => {
+                let what = format!("the agent could not hand out shared memory: {error}");
+                let actions =
+                    self.core.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }));
+                self.act(actions);
+            }
+        }
+    }
+
+    fn send_with(&mut self, link: Link, notice: &Notice, fds: Vec<OwnedFd>) {
+        if let Some(connection) = self.connections.get(&link) {
+            connection.queue(&to_bytes(notice), fds);
+            self.flush(link);
+        }
+    }
+
+    fn start(&mut self, instance: u32) {
+        // A run that has begun to end starts nobody.
+        if self.core.ending().is_some() {
+            return;
+        }
+        match self.host.start(instance, &self.core.environment(instance)) {
+            Ok(started) => {
+                self.core.started(instance, started.pid);
+                self.watch_process(instance, started, true);
+            }
+            Err(why) => {
+                let actions = self.core.not_started(instance, why);
+                self.act(actions);
+            }
+        }
+    }
+
+    fn watch_process(&mut self, instance: u32, started: Started, ours: bool) {
+        let opened = pidfd(started.pid).and_then(|fd| watched(fd, Interest::READABLE));
+        match opened {
+            Ok(fd) => {
+                let fd = Rc::new(fd);
+                let (watched, sender) = (fd.clone(), self.sender.clone());
+                tokio::task::spawn_local(async move {
+                    let _ = watched.readable().await;
+                    let _ = sender.send(Event::Exited(instance));
+                });
+                self.processes.insert(instance, Process { pidfd: fd, started, ours });
+            }
+            Err(error) => {
+                self.remark(2, format!("process {} cannot be watched: {error}", started.pid));
+                if ours {
+                    end_group(started.pid, Signal::KILL);
+                }
+                let actions = self.core.exited(instance, Exit::Unknown);
+                self.act(actions);
+            }
+        }
+    }
+
+    fn push(&mut self, instance: u32, push: Push) {
+        let Some(process) = self.processes.get(&instance) else {
+            return;
+        };
+        let signal = match push {
+            Push::Terminate => Signal::TERM,
+            Push::Kill => Signal::KILL,
+        };
+        if process.started.leads_group && process.ours {
+            end_group(process.started.pid, signal);
+        } else {
+            push_one(process.pidfd.get_ref(), signal);
+        }
+    }
+
+    fn ask(&mut self, link: Link, question: Question) {
+        let json = match question {
+            Question::Status => {
+                let view =
+                    RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+                self.host.status(&view)
+            }
+            Question::Stop => serde_json::json!({ "ok": true }).to_string(),
+            Question::Join { instance: name } => {
+                let found = self.core.plan().instances.iter().position(|instance| instance.name == name);
+                let index = found.unwrap_or_default() as u32;
+                let environment: serde_json::Map<String, serde_json::Value> =
+                    self.core.environment(index).into_iter().map(|(k, v)| (k.to_owned(), v.into())).collect();
+                let directory = self.host.directory(index);
+                serde_json::json!({ "ok": true, "environment": environment, "directory": directory })
+                    .to_string()
+            }
+        };
+        self.send_with(link, &Notice::Answer { json }, Vec::new());
+    }
+
+    fn remark(&mut self, level: u8, text: String) {
+        self.host.report(&self.core, Report::Remark { level, text });
+    }
+}
+
+fn listen_at(name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    listen(&socket, 4096)?;
+    Ok(socket)
+}

@@ -1,0 +1,218 @@
+//! How much memory messages may take: an account of what was given out, and what the system can spare (the
+//! control group's limit, version 1 or 2, and the memory that is available), read again for large requests, because
+//! beyond that limit the kernel kills instead of saying no.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What was given out, against a limit.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    limit: u64,
+    used: u64,
+    origin: String,
+}
+
+/// A size for people.
+pub fn in_words(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = (0..UNITS.len() - 1).take_while(|&i| bytes >> (10 * (i + 1)) != 0).count();
+    if unit == 0 {
+        return format!("{bytes} B");
+    }
+    format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, UNITS[unit])
+}
+
+impl Ledger {
+    /// An account with this limit, which comes from `origin`.
+    pub fn new(limit: u64, origin: impl Into<String>) -> Ledger {
+        Ledger { limit, used: 0, origin: origin.into() }
+    }
+
+    /// The run's: what the model says, or 80 % of what the machine can spare now.
+    pub fn for_run(wanted: Option<u64>) -> Ledger {
+        match wanted {
+            Some(bytes) => Ledger::new(bytes, "\"memory:\" under \"ligament:\" in the model"),
+            None => {
+                let spare = Spare::now();
+                Ledger::new(spare.bytes / 10 * 8, format!("80 % of {}", spare.origin))
+            }
+        }
+    }
+
+    /// Bytes given out.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The most that may be given out.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Takes some.
+    ///
+    /// # Errors
+    /// Names the limit, where it comes from, and what is in use.
+    pub fn take(&mut self, bytes: u64) -> Result<(), String> {
+        match self.used.checked_add(bytes) {
+            Some(sum) if sum <= self.limit => {
+                self.used = sum;
+                Ok(())
+            }
+            _ => Err(format!(
+                "the messages of this run may take {} ({}) and take {} already, so there is no room for {} more; \
+                 lower the budgets, or raise \"memory:\" under \"ligament:\" in the model",
+                in_words(self.limit),
+                self.origin,
+                in_words(self.used),
+                in_words(bytes)
+            )),
+        }
+    }
+
+    /// Gives some back.
+    pub fn give_back(&mut self, bytes: u64) {
+        self.used = self.used.saturating_sub(bytes);
+    }
+}
+
+/// What the system can spare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spare {
+    pub bytes: u64,
+    /// Who says so.
+    pub origin: String,
+}
+
+impl Spare {
+    /// The smallest of the available memory and what the control groups leave.
+    pub fn now() -> Spare {
+        let available = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_memory(&text));
+        let mut spare = Spare {
+            bytes: available.unwrap_or(1 << 30),
+            origin: "the memory available on this machine".into(),
+        };
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        for (directory, version) in group_directories(&groups) {
+            if let Some(left) = room_in_group(&directory, version) {
+                if left < spare.bytes {
+                    let origin = format!("what the limit of the control group {} leaves", directory.display());
+                    spare = Spare { bytes: left, origin };
+                }
+            }
+        }
+        spare
+    }
+
+    /// Whether so many bytes can be had now.
+    ///
+    /// # Errors
+    /// Says who has how little.
+    pub fn check(bytes: u64) -> Result<(), String> {
+        let spare = Spare::now();
+        if bytes <= spare.bytes {
+            return Ok(());
+        }
+        Err(format!(
+            "{} were asked for, but {} is only {}",
+            in_words(bytes),
+            spare.origin,
+            in_words(spare.bytes)
+        ))
+    }
+}
+
+fn available_memory(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+/// The directories of this process's memory groups and all above them.
+fn group_directories(groups: &str) -> Vec<(PathBuf, Version)> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
+            continue;
+        };
+        let (root, version) = if controllers.is_empty() {
+            (Path::new("/sys/fs/cgroup"), Version::V2)
+        } else if controllers.split(',').any(|name| name == "memory") {
+            (Path::new("/sys/fs/cgroup/memory"), Version::V1)
+        } else {
+            continue;
+        };
+        let mut relative = Path::new(path.trim_start_matches('/'));
+        loop {
+            found.push((root.join(relative), version));
+            match relative.parent() {
+                Some(parent) => relative = parent,
+                None => break,
+            }
+        }
+    }
+    found
+}
+
+fn room_in_group(directory: &Path, version: Version) -> Option<u64> {
+    let (limit, usage) = match version {
+        Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        Version::V2 => ("memory.max", "memory.current"),
+    };
+    let number = |name: &str| fs::read_to_string(directory.join(name)).ok()?.trim().parse::<u64>().ok();
+    let (limit, usage) = (number(limit)?, number(usage)?);
+    // Clean file pages count as usage, but go when room is needed.
+    let cache = fs::read_to_string(directory.join("memory.stat")).map_or(0, |stat| inactive_file(&stat));
+    Some(limit.saturating_sub(usage.saturating_sub(cache)))
+}
+
+fn inactive_file(stat: &str) -> u64 {
+    let value = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    value("total_inactive_file ").or_else(|| value("inactive_file ")).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_back_can_be_taken_again_and_no_more() {
+        let mut ledger = Ledger::new(100, "the test");
+        ledger.take(60).unwrap();
+        let error = ledger.take(41).unwrap_err();
+        assert!(error.contains("100 B (the test)") && error.contains("60 B"), "{error}");
+        assert!(ledger.take(u64::MAX).is_err());
+        ledger.give_back(60);
+        ledger.take(100).unwrap();
+    }
+
+    #[test]
+    fn groups_of_both_versions_are_found_with_those_above_them() {
+        let v2 = group_directories("0::/user/job7\n");
+        let paths: Vec<&str> = v2.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["/sys/fs/cgroup/user/job7", "/sys/fs/cgroup/user", "/sys/fs/cgroup/"]);
+        let v1 = group_directories("9:cpu,cpuacct:/a\n4:memory:/b\n");
+        assert_eq!(v1[0], (PathBuf::from("/sys/fs/cgroup/memory/b"), Version::V1));
+        assert_eq!(v1.len(), 2);
+    }
+
+    #[test]
+    fn available_memory_is_read_in_kilobytes() {
+        assert_eq!(available_memory("MemTotal: 9 kB\nMemAvailable:    1024 kB\n"), Some(1 << 20));
+        assert_eq!(available_memory("nothing"), None);
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(in_words(17), "17 B");
+        assert_eq!(in_words(3 << 19), "1.5 MiB");
+        assert_eq!(in_words(64 << 30), "64.0 GiB");
+    }
+}

@@ -1,0 +1,57 @@
+//! How an instance ended, and how a run did.
+
+use std::fmt;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It was not our child, so nobody told.
+    Unknown,
+}
+
+impl Exit {
+    /// Whether nothing speaks against it.
+    pub fn is_clean(self) -> bool {
+        matches!(self, Exit::Status(0) | Exit::Unknown)
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Exit::Status(status) => write!(f, "exit status {status}"),
+            Exit::Signal(signal) => write!(f, "signal {}", ligament_launch::describe_signal(*signal)),
+            Exit::Unknown => write!(f, "ended"),
+        }
+    }
+}
+
+/// Why a run failed: the first thing that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Which instance it was, if one.
+    pub instance: Option<u32>,
+    /// What happened, as a sentence without its subject: `ended with exit status 3`.
+    pub what: String,
+    /// What the instance itself said (`error_shutdown`).
+    pub said: Option<String>,
+    /// How its process ended, once it has.
+    pub exit: Option<Exit>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every instance ended cleanly.
+    Done,
+    /// Something went wrong.
+    Failed(Failure),
+    /// Somebody asked for it (`ligament stop`).
+    Stopped,
+    /// By a signal to the run itself.
+    Interrupted,
+}

@@ -1,0 +1,182 @@
+//! Whether the ports that a code declares fit those that its model has.
+
+use crate::plan::{PlannedInstance, PlannedPort};
+use ligament_model::Operator;
+use ligament_wire::control::{PortDeclaration, PortInfo};
+
+fn direction(sends: bool) -> &'static str {
+    if sends {
+        "sends"
+    } else {
+        "receives"
+    }
+}
+
+fn shape(vector: bool) -> &'static str {
+    if vector {
+        "a vector port"
+    } else {
+        "a scalar port"
+    }
+}
+
+/// The instance's ports for its `Welcome`: the model's in their order, then those that only the code knows.
+///
+/// # Errors
+/// All that does not fit, each with the port, what the code declares, what the model says, and what to do.
+pub fn agree(
+    instance: &PlannedInstance,
+    declared: Option<&[PortDeclaration]>,
+) -> Result<Vec<PortInfo>, String> {
+    let mut ports: Vec<PortInfo> = instance.ports.iter().map(PortInfo::from).collect();
+    let Some(declared) = declared else {
+        return Ok(ports);
+    };
+    let mut wrong = Vec::new();
+    for (i, port) in declared.iter().enumerate() {
+        if declared[..i].iter().any(|earlier| earlier.name == port.name) {
+            wrong.push(format!("the code declares the port \"{}\" twice; remove one of them", port.name));
+            continue;
+        }
+        match instance.ports.iter().position(|known| known.name == port.name) {
+            Some(at) => match differs(&instance.ports[at], port) {
+                Some(difference) => wrong.push(difference),
+                None => {
+                    ports[at].vector = port.vector;
+                    ports[at].operator.clone_from(&port.operator);
+                }
+            },
+            None => ports.push(PortInfo {
+                name: port.name.clone(),
+                operator: port.operator.clone(),
+                vector: port.vector,
+                length: None,
+            }),
+        }
+    }
+    for port in instance.ports.iter().filter(|port| port.connected && !port.implicit) {
+        if !declared.iter().any(|known| known.name == port.name) {
+            let known: Vec<&str> = declared.iter().map(|port| port.name.as_str()).collect();
+            wrong.push(format!(
+                "the model joins a conduit to the port \"{}\" ({}), which the code does not declare (it declares {}); \
+                 correct the port's name in the model, or declare it in the code",
+                port.name,
+                match port.operator {
+                    Operator::None => direction(port.sends),
+                    known => known.name(),
+                },
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            ));
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(ports);
+    }
+    Err(format!("the ports of {} do not fit its model: {}", instance.name, wrong.join("; also, ")))
+}
+
+fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
+    let name = &model.name;
+    let Some(declared) = Operator::from_name(&code.operator) else {
+        return Some(format!(
+            "the code declares \"{name}\" with an operator \"{}\", which there is not",
+            code.operator
+        ));
+    };
+    if model.operator == Operator::None {
+        if model.connected && model.sends != declared.sends() {
+            return Some(format!(
+                "the code declares the port \"{name}\" with the operator {}, but in the model it {}; correct one of \
+                 them",
+                declared.name(),
+                direction(model.sends)
+            ));
+        }
+    } else if model.operator != declared {
+        return Some(format!(
+            "the code declares the port \"{name}\" with the operator {}, but the model says {}; make them the same",
+            declared.name(),
+            model.operator.name()
+        ));
+    }
+    if model.connected && model.vector != code.vector {
+        let advice = if code.vector {
+            format!("declare it as \"{name}\", or give the component at its other end a multiplicity")
+        } else {
+            format!("declare it as \"{name}[]\", or correct the multiplicities in the model")
+        };
+        return Some(format!(
+            "the code declares \"{name}\" as {}, but the conduits of the model make it {}; {advice}",
+            shape(code.vector),
+            shape(model.vector)
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance() -> PlannedInstance {
+        let port = |name: &str, operator: &str, connected, vector| PlannedPort {
+            name: name.into(),
+            operator: Operator::from_name(operator).unwrap(),
+            sends: operator.starts_with("o_"),
+            connected,
+            vector,
+            length: vector.then_some(4),
+            implicit: false,
+        };
+        PlannedInstance {
+            name: "micro".into(),
+            ports: vec![
+                port("init", "f_init", true, false),
+                port("all", "o_f", true, true),
+                port("side", "s", false, false),
+            ],
+            by_hand: false,
+        }
+    }
+
+    fn declared(ports: &[(&str, &str, bool)]) -> Vec<PortDeclaration> {
+        let port = |&(name, operator, vector): &(&str, &str, bool)| PortDeclaration {
+            name: name.into(),
+            operator: operator.into(),
+            vector,
+        };
+        ports.iter().map(port).collect()
+    }
+
+    #[test]
+    fn ports_of_the_model_keep_their_places_and_others_follow() {
+        let code = declared(&[("extra", "o_i", true), ("all", "o_f", true), ("init", "f_init", false)]);
+        let ports = agree(&instance(), Some(&code)).unwrap();
+        let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+        assert_eq!(names, ["init", "all", "side", "extra"]);
+        assert_eq!(ports[1].length, Some(4));
+    }
+
+    #[test]
+    fn everything_that_does_not_fit_is_said_at_once() {
+        let code = declared(&[("init", "s", false), ("all", "o_f", false), ("all", "o_f", true)]);
+        let error = agree(&instance(), Some(&code)).unwrap_err();
+        for part in ["operator S, but the model says F_INIT", "\"all\" as a scalar port", "\"all[]\"", "twice"]
+        {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let error = agree(&instance(), Some(&declared(&[("init", "f_init", false)]))).unwrap_err();
+        assert!(error.contains("\"all\" (O_F), which the code does not declare (it declares init)"), "{error}");
+    }
+
+    #[test]
+    fn a_code_that_declares_nothing_gets_the_models_ports() {
+        assert_eq!(agree(&instance(), None).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_unconnected_port_may_be_a_vector_in_the_code() {
+        let code = declared(&[("init", "f_init", false), ("all", "o_f", true), ("side", "s", true)]);
+        assert!(agree(&instance(), Some(&code)).unwrap()[2].vector);
+    }
+}

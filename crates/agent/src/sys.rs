@@ -1,0 +1,50 @@
+//! What the agent asks of the system about processes, chance and events; the only unsafe part.
+
+use crate::outcome::Exit;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::process::{pidfd_open, pidfd_send_signal, waitid, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use rustix::rand::{getrandom, GetRandomFlags};
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+
+/// 128 bits of chance, as text.
+pub fn random_hex() -> Result<String, String> {
+    let mut bytes = [0u8; 16];
+    let got =
+        getrandom(&mut bytes[..], GetRandomFlags::empty()).map_err(|error| format!("getrandom: {error}"))?;
+    if got != bytes.len() {
+        return Err("getrandom gave too little".into());
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A descriptor that becomes readable when the process ends.
+pub fn pidfd(pid: u32) -> std::io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(std::io::ErrorKind::InvalidInput)?;
+    Ok(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
+}
+
+/// How a process that has ended did so; takes it off the system's table if it was our child.
+pub fn exit_of(pidfd: impl AsFd) -> Exit {
+    match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
+        Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+            (Some(status), _) => Exit::Status(status),
+            (None, Some(signal)) => Exit::Signal(signal),
+            (None, None) => Exit::Unknown,
+        },
+        _ => Exit::Unknown,
+    }
+}
+
+/// Sends a signal to one process. That it is gone already is no error.
+pub fn push_one(pidfd: impl AsFd, signal: Signal) {
+    let _ = pidfd_send_signal(pidfd, signal);
+}
+
+/// Has the event loop watch a descriptor. `T` must own it and give the same number for as long as it lives; both
+/// types that this is used for (`OwnedFd`, and the connection's own) do.
+pub fn watched<T: AsRawFd>(inner: T, interest: Interest) -> std::io::Result<AsyncFd<T>> {
+    // SAFETY: as said above: the descriptor is open and the same until `inner` is dropped, which is after its
+    // registration ends.
+    unsafe { AsyncFd::register_with_interest(inner, interest) }.map_err(|error| error.into_parts().1)
+}

@@ -1,0 +1,76 @@
+//! The instances of the tests in `tests/`: a macro model, a micro model, and several that go wrong.
+
+use ligament_instance::{Error, Instance, Operator, Outgoing, Ports, SettingType, SettingValue};
+
+fn steps(instance: &Instance) -> Result<i64, Error> {
+    match instance.get_setting("steps", Some(SettingType::Int))? {
+        SettingValue::Int(steps) => Ok(steps),
+        other => Err(Error::Usage(format!("steps is {other}"))),
+    }
+}
+
+/// Sends a number each step and checks that it comes back, one larger.
+fn macro_model() -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::OI, "out").with(Operator::S, "in");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        let steps = steps(&instance)?;
+        for step in 0..steps {
+            let value = ligament_instance::Value::Int(step);
+            instance.send("out", &Outgoing::at(step as f64, &value), None)?;
+            let answer = instance.receive("in", None)?;
+            assert_eq!(answer.data, ligament_instance::Value::Int(step + 1));
+        }
+    }
+    println!("macro is done");
+    Ok(())
+}
+
+/// Adds one to each number. `fails_at` makes it fail at that number, in the given way.
+fn micro_model(way: &str) -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::FInit, "in").with(Operator::OF, "out");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        let message = instance.receive("in", None)?;
+        let ligament_instance::Value::Int(i) = message.data else {
+            panic!("{:?}", message.data);
+        };
+        if i == 3 {
+            println!("this is the last line of micro");
+            match way {
+                "exit" => std::process::exit(3),
+                "abort" => std::process::abort(),
+                "report" => {
+                    instance.error_shutdown("the temperature is negative")?;
+                    std::process::exit(1);
+                }
+                "leave" => {
+                    // Without a word: as if the program had forgotten its loop.
+                    std::mem::forget(instance);
+                    std::process::exit(0);
+                }
+                "wait" => loop {
+                    std::thread::park();
+                },
+                _ => {}
+            }
+        }
+        let value = ligament_instance::Value::Int(i + 1);
+        instance.send("out", &Outgoing::at(message.timestamp, &value), None)?;
+    }
+    Ok(())
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.first().map(String::as_str) {
+        Some("macro") => macro_model(),
+        Some("micro") => micro_model(arguments.get(1).map_or("", String::as_str)),
+        Some("silent") => return,
+        other => panic!("unknown role {other:?}"),
+    };
+    if let Err(error) = result {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}

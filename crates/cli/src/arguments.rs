@@ -1,0 +1,168 @@
+//! The command line: what can be asked for.
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Couples simulation codes into one multiscale model.
+#[derive(Debug, Parser)]
+#[command(name = "ligament", version, about, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a model on this machine.
+    ///
+    /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
+    /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
+    Run(Run),
+    /// Say everything that is wrong with a model, without running it.
+    Check(Check),
+    /// Show how a run stands: who computes, who waits for whom.
+    Status(Status),
+    /// Show the log of a run, or what one instance printed.
+    Logs(Logs),
+    /// End a run.
+    Stop(Stop),
+    /// Take part in a run with an instance that is started by hand, for example in a debugger.
+    ///
+    /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.
+    Join(Join),
+    /// Print a script that completes this command's arguments in a shell.
+    ///
+    /// For bash: `source <(ligament completions bash)`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the version.
+    Version,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Set a setting, over those of the model; may be given several times.
+    #[arg(short, long = "setting", value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+    /// Where to put the run directory [default: runs/<model>-<time>].
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Do not start this instance: it will be started by hand, with `ligament join`.
+    #[arg(long, value_name = "INSTANCE")]
+    pub manual: Vec<String>,
+    /// Which model to run, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Show nothing but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print the record of the run as JSON at the end, and nothing else.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Set a setting, over those of the model; may be given several times.
+    #[arg(short, long = "setting", value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+    /// Which model to check, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Do not look for executables: the model is for another machine.
+    #[arg(long)]
+    pub elsewhere: bool,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Logs {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Show what this instance printed, instead of the run's log.
+    pub instance: Option<String>,
+    /// Go on showing what is added, until the run ends.
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stop {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Join {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    pub run: String,
+    /// The instance to be; the run must have been started with `--manual INSTANCE`, or its program says
+    /// `execution_model: manual`.
+    pub instance: String,
+    /// The command to become, with the environment set and in the instance's working directory.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the run
+/// failed, 2 bad use or a bad model, 130 interrupted.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    match arguments.command {
+        Command::Run(run) => crate::run::run(&run),
+        Command::Check(check) => crate::check::check(&check),
+        Command::Status(status) => crate::client::status(&status),
+        Command::Logs(logs) => crate::logs::logs(&logs),
+        Command::Stop(stop) => crate::client::stop(&stop),
+        Command::Join(join) => crate::client::join(&join),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);
+            print(&String::from_utf8_lossy(&script));
+            crate::DONE
+        }
+        Command::Version => {
+            print(&format!("ligament {}\n", env!("CARGO_PKG_VERSION")));
+            crate::DONE
+        }
+    }
+}
+
+/// Prints; a reader that went away (`| head`) is no error.
+pub(crate) fn print(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

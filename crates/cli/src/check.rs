@@ -1,0 +1,72 @@
+//! `ligament check`, and reading a model for a run.
+
+use crate::arguments::{print, Check};
+use ligament_analysis::{CheckOptions, Files, Report};
+use ligament_model::{parse_assignment, Reference};
+use std::path::PathBuf;
+
+/// Everything that is wrong with a model: exit status 0 if it can be run, else 2.
+pub(crate) fn check(arguments: &Check) -> i32 {
+    let files = if arguments.elsewhere { Files::Elsewhere } else { Files::MustExist };
+    let report = match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), files) {
+        Ok(report) => report,
+        Err(error) => {
+            if arguments.json {
+                print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+            } else {
+                crate::complain(&error);
+            }
+            return crate::BAD_USE;
+        }
+    };
+    if arguments.json {
+        print(&format!("{}\n", report.to_json()));
+    } else {
+        eprint!("{}", report.to_text());
+        if report.is_ok() {
+            print(&in_a_word(&report));
+        } else {
+            eprintln!("{}", count(report.errors(), "error"));
+        }
+    }
+    if report.is_ok() {
+        crate::DONE
+    } else {
+        crate::BAD_USE
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn in_a_word(report: &Report) -> String {
+    let Some(model) = &report.resolved else {
+        return String::new();
+    };
+    let warnings = match report.warnings() {
+        0 => String::new(),
+        n => format!(", {}", count(n, "warning")),
+    };
+    format!(
+        "{}: {} in {}, {}{warnings}; it can be run\n",
+        model.name,
+        count(model.instances.len(), "instance"),
+        count(model.components.len(), "component"),
+        count(model.channels.len(), "channel"),
+    )
+}
+
+/// Reads model files and settings as a command line gives them. The error is about the command line itself.
+pub(crate) fn read(
+    models: &[PathBuf],
+    settings: &[String],
+    model: Option<&str>,
+    files: Files,
+) -> Result<Report, String> {
+    let settings: Result<Vec<_>, String> =
+        settings.iter().map(|text| parse_assignment(text).map_err(|error| format!("-s: {error}"))).collect();
+    let model = model.map(Reference::new).transpose().map_err(|error| format!("--model: {error}"))?;
+    let options = CheckOptions { model, settings: settings?, files, ..CheckOptions::default() };
+    Ok(ligament_analysis::check(models, &options))
+}

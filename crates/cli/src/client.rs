@@ -1,0 +1,159 @@
+//! What asks a run that is under way: `status`, `stop`, `join`.
+
+use crate::arguments::{print, Join, Status, Stop};
+use ligament_manager::{find_run, in_bytes, in_seconds, RunDirectory, RunRecord, RunState};
+use ligament_shm::socket::Socket;
+use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
+use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::os::unix::process::CommandExt;
+
+/// What is written down of a run.
+pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
+    let path = run.record();
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// Asks a run. None if it is not under way any more.
+fn ask(
+    run: &RunDirectory,
+    record: &RunRecord,
+    question: Question,
+) -> Result<Option<serde_json::Value>, String> {
+    let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
+        return Ok(None);
+    };
+    let broken = |what: &dyn std::fmt::Display| format!("the run {} does not answer: {what}", record.run);
+    let address = match address.strip_prefix('@') {
+        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
+        None => SocketAddrUnix::new(address),
+    }
+    .map_err(|error| broken(&error))?;
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .map_err(|error| broken(&error))?;
+    if connect(&fd, &address).is_err() {
+        return Ok(None);
+    }
+    let token = std::fs::read_to_string(run.token())
+        .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
+    let mut socket = Socket::new(fd);
+    let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
+    let frame =
+        socket.send(&to_bytes(&request)).and_then(|()| socket.receive()).map_err(|error| broken(&error))?;
+    match from_bytes(&frame.bytes)? {
+        Notice::Answer { json } => serde_json::from_str(&json).map(Some).map_err(|error| broken(&error)),
+        Notice::Refused { why } => Err(why),
+        other => Err(broken(&format!("it said {other:?}"))),
+    }
+}
+
+fn failed(json: bool, error: &str, status: i32) -> i32 {
+    if json {
+        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+    } else {
+        crate::complain(error);
+    }
+    status
+}
+
+/// `ligament status`
+pub(crate) fn status(arguments: &Status) -> i32 {
+    let told = find_run(&arguments.run).and_then(|run| {
+        let record = record_of(&run)?;
+        let now = ask(&run, &record, Question::Status)?;
+        Ok((run, record, now))
+    });
+    let (run, mut record, now) = match told {
+        Ok(told) => told,
+        Err(error) => return failed(arguments.json, &error, crate::BAD_USE),
+    };
+    let lost = now.is_none() && record.state == RunState::Running;
+    let mut json = now.unwrap_or_else(|| serde_json::to_value(&record).unwrap_or_default());
+    if lost {
+        // Manager and agent are gone and had no time to say so.
+        json["state"] = "lost".into();
+    } else if let Ok(live) = serde_json::from_value::<RunRecord>(json.clone()) {
+        record = live;
+    }
+    if arguments.json {
+        json["ok"] = true.into();
+        json["directory"] = run.path().display().to_string().into();
+        print(&format!("{json}\n"));
+        return crate::DONE;
+    }
+    let state = if lost { "lost (its manager is gone; it was perhaps killed)" } else { record.state.name() };
+    let mut text = format!("{}: {state}", record.run);
+    if let Some(duration) = record.duration {
+        text.push_str(&format!(", {}", in_seconds(duration)));
+    }
+    text.push('\n');
+    if let Some(reason) = &record.reason {
+        text.push_str(&format!("{reason}\n"));
+    }
+    for instance in &record.instances {
+        text.push_str(&format!("  {:<20} {}", instance.name, instance.state));
+        if let (Some(port), Some(since)) = (&instance.waits_for, instance.waits_since) {
+            text.push_str(&format!(", {port}, for {}", in_seconds(since)));
+        }
+        if let Some(time) = instance.model_time {
+            text.push_str(&format!(", model time {time}"));
+        }
+        let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
+        text.push_str(&format!(", sent {sent} ({bytes}), received {}\n", instance.received_messages));
+    }
+    print(&text);
+    crate::DONE
+}
+
+/// `ligament stop`
+pub(crate) fn stop(arguments: &Stop) -> i32 {
+    let asked = find_run(&arguments.run).and_then(|run| {
+        let record = record_of(&run)?;
+        Ok((ask(&run, &record, Question::Stop)?, record.run))
+    });
+    match asked {
+        Ok((Some(_), name)) => {
+            if arguments.json {
+                print(&format!("{}\n", serde_json::json!({ "ok": true })));
+            } else {
+                print(&format!("{name} ends\n"));
+            }
+            crate::DONE
+        }
+        Ok((None, name)) => failed(arguments.json, &format!("{name} is not running"), crate::FAILED),
+        Err(error) => failed(arguments.json, &error, crate::BAD_USE),
+    }
+}
+
+/// `ligament join`
+pub(crate) fn join(arguments: &Join) -> i32 {
+    let asked = find_run(&arguments.run).and_then(|run| {
+        let record = record_of(&run)?;
+        let question = Question::Join { instance: arguments.instance.clone() };
+        ask(&run, &record, question)?.ok_or_else(|| format!("{} is not running", record.run))
+    });
+    let answer = match asked {
+        Ok(answer) => answer,
+        Err(error) => return failed(false, &error, crate::BAD_USE),
+    };
+    let empty = serde_json::Map::new();
+    let environment = answer["environment"].as_object().unwrap_or(&empty);
+    let pairs = environment.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    let directory = answer["directory"].as_str().unwrap_or(".");
+    let Some((program, rest)) = arguments.command.split_first() else {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let mut text: String =
+            pairs.map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+        text.push_str(&format!("cd {}\n", quoted(directory)));
+        print(&text);
+        return crate::DONE;
+    };
+    // A relative program is meant from here, not from the instance's directory.
+    let found = std::path::Path::new(program);
+    let program = match found.components().count() > 1 {
+        true => std::path::absolute(found).map_or_else(|_| program.clone(), Into::into),
+        false => program.clone(),
+    };
+    let error = std::process::Command::new(&program).args(rest).envs(pairs).current_dir(directory).exec();
+    failed(false, &format!("{} cannot be started: {error}", found.display()), crate::BAD_USE)
+}

@@ -1,0 +1,100 @@
+//! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
+
+use crate::arguments::Logs;
+use crate::client::record_of;
+use ligament_manager::{find_run, RunDirectory, RunState};
+use rustix::fs::inotify;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Shows a log.
+pub(crate) fn logs(arguments: &Logs) -> i32 {
+    let shown = find_run(&arguments.run).and_then(|run| {
+        let path = which(&run, arguments.instance.as_deref())?;
+        show(&run, &path, arguments.follow)
+    });
+    match shown {
+        Ok(()) => crate::DONE,
+        Err(error) => {
+            crate::complain(&error);
+            crate::BAD_USE
+        }
+    }
+}
+
+fn which(run: &RunDirectory, instance: Option<&str>) -> Result<PathBuf, String> {
+    let Some(instance) = instance else {
+        return Ok(run.log());
+    };
+    if run.instance(instance).is_dir() {
+        return Ok(run.output(instance));
+    }
+    let mut names: Vec<String> = std::fs::read_dir(run.path().join("instances"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_unstable();
+    Err(format!("{} has no instance \"{instance}\"; it has {}", run.name(), names.join(", ")))
+}
+
+fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    // Watched from before the first look, so that nothing is missed in between.
+    let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
+    let mut file: Option<File> = None;
+    let mut out = std::io::stdout().lock();
+    loop {
+        let over = match record_of(run) {
+            Ok(record) => record.state != RunState::Running || !is_alive(record.pid),
+            Err(_) => false,
+        };
+        if file.is_none() {
+            match File::open(path) {
+                Ok(opened) => file = Some(opened),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(wrong(error)),
+            }
+        }
+        if let Some(file) = &mut file {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(wrong)?;
+            if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
+                return Ok(());
+            }
+        }
+        match &watch {
+            Some(watch) if !over => wait(watch),
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+fn watch(run: &RunDirectory, path: &Path) -> rustix::io::Result<rustix::fd::OwnedFd> {
+    use inotify::{CreateFlags, WatchFlags};
+    let fd = inotify::init(CreateFlags::CLOEXEC)?;
+    let flags = WatchFlags::CREATE | WatchFlags::MODIFY | WatchFlags::MOVED_TO;
+    inotify::add_watch(&fd, run.path(), flags)?;
+    if let Some(parent) = path.parent() {
+        inotify::add_watch(&fd, parent, flags)?;
+    }
+    Ok(fd)
+}
+
+/// Waits until something changes, at most a second: a manager that was killed changes nothing any more.
+fn wait(watch: &rustix::fd::OwnedFd) {
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+    let second = Timespec { tv_sec: 1, tv_nsec: 0 };
+    let mut fds = [PollFd::new(watch, PollFlags::IN)];
+    if poll(&mut fds, Some(&second)).is_ok_and(|n| n > 0) {
+        let mut events = [0u8; 4096];
+        let _ = rustix::io::read(watch, &mut events);
+    }
+}

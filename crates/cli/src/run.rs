@@ -1,0 +1,98 @@
+//! `ligament run`.
+
+use crate::arguments::{print, Run};
+use crate::check::read;
+use crate::runtime::{run_model, RunOptions, RunResult, Show};
+use ligament_analysis::Files;
+use ligament_manager::{in_seconds, summary_table, RunState};
+
+/// More instances than this are shown by component.
+const MOST_ROWS: usize = 40;
+
+/// Runs a model.
+pub(crate) fn run(arguments: &Run) -> i32 {
+    let report =
+        match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), Files::MustExist) {
+            Ok(report) => report,
+            Err(error) => return refuse(arguments, &error),
+        };
+    if !arguments.quiet || !report.is_ok() {
+        eprint!("{}", report.to_text());
+    }
+    let Some(model) = report.resolved.as_ref().filter(|_| report.is_ok()) else {
+        if arguments.json {
+            print(&format!("{}\n", report.to_json()));
+        }
+        return crate::BAD_USE;
+    };
+    let options = RunOptions {
+        directory: arguments.run_dir.clone(),
+        manual: arguments.manual.clone(),
+        show: if arguments.quiet || arguments.json { Show::Nothing } else { Show::View },
+        model_files: arguments.models.clone(),
+        model_text: report.configuration.to_yaml(),
+    };
+    match run_model(model, &options, None) {
+        Ok(result) => {
+            tell(arguments, &result);
+            result.exit_status()
+        }
+        Err(error) => {
+            refuse(arguments, &error);
+            crate::FAILED
+        }
+    }
+}
+
+fn refuse(arguments: &Run, error: &str) -> i32 {
+    if arguments.json {
+        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+    } else {
+        crate::complain(error);
+    }
+    crate::BAD_USE
+}
+
+/// How it went: the reason first.
+fn tell(arguments: &Run, result: &RunResult) {
+    let record = &result.record;
+    if arguments.json {
+        let mut json = serde_json::to_value(record).unwrap_or_default();
+        json["ok"] = (record.state == RunState::Done).into();
+        json["directory"] = result.directory.display().to_string().into();
+        if let Some((_, lines)) = &result.failed {
+            json["last_lines"] = lines.clone().into();
+        }
+        print(&format!("{json}\n"));
+        return;
+    }
+    let took = in_seconds(record.duration.unwrap_or(0.0));
+    if let Some(reason) = &record.reason {
+        crate::complain(&format!("the run failed after {took}: {reason}"));
+        if let Some((instance, lines)) = &result.failed {
+            let run = ligament_manager::RunDirectory::open(&result.directory);
+            let file = run.output(instance);
+            if lines.is_empty() {
+                eprintln!("{instance} printed nothing ({})", file.display());
+            } else {
+                eprintln!("the last lines of {instance} ({}):", file.display());
+                lines.iter().for_each(|line| eprintln!("  {line}"));
+            }
+        }
+    }
+    if !arguments.quiet {
+        if record.reason.is_none() {
+            print(&format!("{}: {} after {took}\n", record.run, record.state.name()));
+        }
+        print(&format!("\n{}\n", summary_table(&record.instances, MOST_ROWS)));
+        print(&format!("run directory: {}\n", shown(&result.directory)));
+    } else if record.state != RunState::Done {
+        eprintln!("run directory: {}", shown(&result.directory));
+    }
+}
+
+/// A path as seen from here, if that is shorter.
+fn shown(path: &std::path::Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,533 @@
+//! A run on this machine: the agent, and around it the manager, with its directory, log, record and view. Python
+//! uses this too, with a `Starter` that makes the processes of components that are functions.
+
+use crate::view::View;
+use ligament_agent::{Core, Exit, Host, InstanceView, Outcome, Phase, Plan, Report, RunView, Started, State};
+use ligament_launch::{prepare, Command, Place};
+use ligament_manager::{
+    Counters, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
+    Waits,
+};
+use ligament_model::Resolved;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often the view is drawn.
+const REDRAW: Duration = Duration::from_millis(200);
+/// How often to look for instances that wait for each other.
+const LOOK: Duration = Duration::from_secs(1);
+/// Lines of an instance's output that are shown when it fails.
+const LAST_LINES: usize = 20;
+
+/// How a run is to be made.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Its directory; without it, a new one under `runs`.
+    pub directory: Option<PathBuf>,
+    /// Instances that are started by hand.
+    pub manual: Vec<String>,
+    /// What is shown while it runs.
+    pub show: Show,
+    /// The files that the model was read from.
+    pub model_files: Vec<PathBuf>,
+    /// The model as resolved, for the run directory.
+    pub model_text: String,
+}
+
+/// What is shown while a model runs, on standard error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Nothing but why it failed.
+    Nothing,
+    /// The log.
+    #[default]
+    Log,
+    /// A view that is drawn again and again, if standard error is a terminal; else the log.
+    View,
+}
+
+/// Makes the processes of instances that no program in the model makes.
+pub trait Starter {
+    /// Whether it makes this component's processes.
+    fn makes(&self, component: &str) -> bool;
+    /// Makes one: a child of this process, made by the calling thread, with `environment` added to its own, in
+    /// `directory`, with its output going to the end of the file `output`.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String>;
+}
+
+/// What a `Starter` is to start.
+#[derive(Debug)]
+pub struct ToStart<'a> {
+    pub instance: &'a str,
+    pub component: &'a str,
+    /// To be added to the process's environment.
+    pub environment: &'a [(&'static str, String)],
+    /// Its working directory; exists.
+    pub directory: &'a Path,
+    /// The file for what it prints.
+    pub output: &'a Path,
+}
+
+/// How a run went.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    pub record: RunRecord,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// Which instance failed first, if one did, and the last lines that it printed.
+    pub failed: Option<(String, Vec<String>)>,
+}
+
+impl RunResult {
+    /// The exit status that says it: 0 done, 1 failed or stopped, 130 interrupted.
+    pub fn exit_status(&self) -> i32 {
+        match self.record.state {
+            RunState::Done => crate::DONE,
+            RunState::Interrupted => crate::INTERRUPTED,
+            RunState::Running | RunState::Failed | RunState::Stopped => crate::FAILED,
+        }
+    }
+}
+
+/// Runs a model to its end. The calling thread must last as long, since the instances' processes die with it.
+///
+/// # Errors
+/// The run could not begin, with what to do. What goes wrong later is in the result.
+pub fn run_model<'a>(
+    model: &'a Resolved,
+    options: &RunOptions,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+) -> Result<RunResult, String> {
+    let began = Moment::now();
+    let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
+    let mut plan = Plan::of(model, &directory.name())?;
+    for name in &options.manual {
+        let found = plan.instances.iter_mut().find(|instance| instance.name == *name);
+        found.ok_or_else(|| unknown_instance(model, name))?.by_hand = true;
+    }
+    directory.write("model.ymmsl", &options.model_text)?;
+    let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    directory.write("settings.yaml", &settings)?;
+    let view = (options.show == Show::View).then(View::on_terminal).flatten();
+    let shown_from = match options.show {
+        Show::Nothing => None,
+        _ if view.is_some() => None,
+        _ => Some(Level::Info),
+    };
+    let mut runtime = Runtime {
+        model,
+        by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
+        log: RunLog::create(&directory.log(), shown_from)?,
+        directory,
+        starter,
+        commands: HashMap::new(),
+        view,
+        began,
+        record: new_record(model, options, began),
+        exits: vec![None; model.instances.len()],
+        epochs: Vec::new(),
+        told: Vec::new(),
+    };
+    runtime.record.run = runtime.directory.name();
+    runtime.prepare_all()?;
+    runtime.save();
+    let result = ligament_agent::run(plan, &mut runtime);
+    if let Some(view) = &mut runtime.view {
+        view.clear();
+    }
+    match result {
+        Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
+        Err(why) => {
+            runtime.record.state = RunState::Failed;
+            runtime.record.reason = Some(why.clone());
+            runtime.save();
+            Err(why)
+        }
+    }
+}
+
+fn unknown_instance(model: &Resolved, name: &str) -> String {
+    let names: Vec<String> = model.instances.iter().map(|instance| instance.name.to_string()).collect();
+    match ligament_model::nearest(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("the model has no instance \"{name}\"; did you mean \"{meant}\"?"),
+        None => format!("the model has no instance \"{name}\"; it has {}", names.join(", ")),
+    }
+}
+
+fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecord {
+    let host = rustix::system::uname();
+    RunRecord {
+        version: 1,
+        ligament: env!("CARGO_PKG_VERSION").to_owned(),
+        run: String::new(),
+        model: model.name.clone(),
+        model_files: options.model_files.iter().map(|path| path.display().to_string()).collect(),
+        state: RunState::Running,
+        reason: None,
+        pid: std::process::id(),
+        agent: None,
+        host: host.nodename().to_string_lossy().into_owned(),
+        started: began.rfc3339(),
+        ended: None,
+        duration: None,
+        instances: Vec::new(),
+    }
+}
+
+struct Runtime<'a> {
+    model: &'a Resolved,
+    by_hand: Vec<bool>,
+    directory: RunDirectory,
+    log: RunLog,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+    commands: HashMap<u32, Command>,
+    view: Option<View>,
+    began: Moment,
+    record: RunRecord,
+    exits: Vec<Option<Exit>>,
+    /// The epochs of all instances at the last looks, to see who has not moved.
+    epochs: Vec<Vec<u64>>,
+    /// Knots that were reported already, by their lowest member.
+    told: Vec<u32>,
+}
+
+impl Runtime<'_> {
+    fn name(&self, instance: u32) -> String {
+        self.model.instances[instance as usize].name.to_string()
+    }
+
+    fn component(&self, instance: u32) -> String {
+        let component = self.model.instances[instance as usize].component;
+        self.model.components[component as usize].name.to_string()
+    }
+
+    fn made_elsewhere(&self, instance: u32) -> bool {
+        self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
+    }
+
+    /// Resolves every program, so that a missing one is found before any runs.
+    fn prepare_all(&mut self) -> Result<(), String> {
+        let model_directory = match self.record.model_files.first() {
+            Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),
+            None => PathBuf::new(),
+        };
+        let model_directory = std::path::absolute(model_directory.join("."))
+            .map_err(|error| format!("the current directory: {error}"))?;
+        for i in 0..self.model.instances.len() as u32 {
+            let name = self.name(i);
+            self.directory.make_instance(&name)?;
+            if self.by_hand[i as usize] || self.made_elsewhere(i) {
+                continue;
+            }
+            let program = self.model.program(i).ok_or_else(|| {
+                format!(
+                    "{name} has no program; give its component an implementation, or run with --manual {name}"
+                )
+            })?;
+            let place = Place {
+                model_directory: &model_directory,
+                directory: &self.directory.workdir(&name),
+                output: &self.directory.output(&name),
+                scratch: &self.directory.instance(&name),
+            };
+            let command = prepare(program, self.model.instances[i as usize].resources, &place)
+                .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            self.commands.insert(i, command);
+        }
+        Ok(())
+    }
+
+    fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
+        let one = |(i, view): (usize, &InstanceView)| {
+            let instance = &self.model.instances[i];
+            observe(instance.name.to_string(), instance.component, view, now)
+        };
+        instances.iter().enumerate().map(one).collect()
+    }
+
+    fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
+        let port = |channel: u32, to_send: bool| match self.model.channels.get(channel as usize) {
+            Some(channel) => self.model.end_name(if to_send { channel.to } else { channel.from }),
+            None => "?".to_owned(),
+        };
+        let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
+        seen.iter().enumerate().map(|(i, seen)| InstanceRecord::of(seen, exit(i), port)).collect()
+    }
+
+    fn add(&mut self, level: Level, who: &str, text: &str) {
+        self.log.add(level, who, text);
+        if level >= Level::Warning {
+            if let Some(view) = &mut self.view {
+                view.say(&format!("{who}: {text}"));
+            }
+        }
+    }
+
+    fn save(&self) {
+        let text = serde_json::to_string_pretty(&self.record).unwrap_or_default();
+        if let Err(error) = self.directory.write("run.json", &format!("{text}\n")) {
+            crate::complain(&error);
+        }
+    }
+
+    fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
+        let now = Moment::now();
+        let seen = self.observe(instances, ligament_shm::status::now());
+        self.record.instances = self.records(&seen);
+        self.record.ended = Some(now.rfc3339());
+        self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
+        let mut failed = None;
+        self.record.state = match outcome {
+            Outcome::Done => RunState::Done,
+            Outcome::Stopped => RunState::Stopped,
+            Outcome::Interrupted => RunState::Interrupted,
+            Outcome::Failed(failure) => {
+                let mut why = self.reason(failure);
+                if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
+                    why.push_str(&format!(" (its process: {exit})"));
+                }
+                self.record.reason = Some(why);
+                if let Some(instance) = failure.instance {
+                    let name = self.name(instance);
+                    let lines = self.directory.last_lines(&name, LAST_LINES);
+                    failed = Some((name, lines));
+                }
+                RunState::Failed
+            }
+        };
+        let last = match &self.record.reason {
+            Some(why) => format!("the run failed: {why}"),
+            None => format!("the run is {}", self.record.state.name()),
+        };
+        let level = if failed.is_some() { Level::Error } else { Level::Info };
+        self.log.add(level, "run", &last);
+        self.save();
+        let _ = std::fs::remove_file(self.directory.token());
+        RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
+    }
+
+    fn reason(&self, failure: &ligament_agent::Failure) -> String {
+        let mut text = match failure.instance {
+            Some(instance) => format!("{} {}", self.name(instance), failure.what),
+            None => failure.what.clone(),
+        };
+        if let Some(said) = &failure.said {
+            text.push_str(": ");
+            text.push_str(said);
+        }
+        text
+    }
+
+    /// Grows a budget where instances wait for each other and one of them for room; else says so, once.
+    fn look_for_knots(&mut self, seen: &[Observation]) -> Vec<(u32, u64)> {
+        const LOOKS: usize = 3;
+        self.epochs.push(seen.iter().map(|one| one.epoch).collect());
+        if self.epochs.len() > LOOKS {
+            self.epochs.remove(0);
+        }
+        let still = |i: u32| {
+            self.epochs.len() == LOOKS
+                && self.epochs.iter().all(|look| look[i as usize] == seen[i as usize].epoch)
+        };
+        let channels = &self.model.channels;
+        let ends = |id: u32| {
+            let channel = channels.get(id as usize)?;
+            Some((channel.from.instance, channel.to.instance))
+        };
+        let mut waits = Waits::of(seen, ends);
+        waits.waits.retain(|wait| still(wait.instance));
+        let Some(knot) = waits.knot() else {
+            return Vec::new();
+        };
+        let first = knot.waits.iter().map(|wait| wait.instance).min().unwrap_or_default();
+        if self.told.contains(&first) {
+            return Vec::new();
+        }
+        self.told.push(first);
+        let words: Vec<String> = knot
+            .waits
+            .iter()
+            .map(|wait| {
+                let channel = &channels[wait.channel as usize];
+                let (what, end) = match wait.to_send {
+                    true => ("for room to send to", channel.to),
+                    false => ("for a message from", channel.from),
+                };
+                format!("{} waits {what} {}", self.name(wait.instance), self.model.end_name(end))
+            })
+            .collect();
+        let text = format!(
+            "these wait for each other: {}; unless one of them waits with a time-out, nothing will happen any more",
+            words.join("; ")
+        );
+        self.add(Level::Warning, "run", &text);
+        Vec::new()
+    }
+}
+
+/// What the agent knows of an instance, as the manager sees it.
+fn observe(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let standing = match (view.phase, view.status.as_ref().map(|status| status.state)) {
+        (Phase::Waiting, _) => Standing::NotStarted,
+        (Phase::Started, _) => Standing::Starting,
+        (Phase::Gone(_), Some(State::Ended)) | (Phase::Finished, _) => Standing::Done,
+        (Phase::Gone(_), _) => Standing::Failed,
+        (Phase::Running, state) => {
+            let channel = view.status.as_ref().and_then(|status| status.waits_channel);
+            match state {
+                None | Some(State::Starting) => Standing::Starting,
+                Some(State::Computing) => Standing::Computing,
+                Some(State::WaitingToReceive) => Standing::WaitingToReceive(channel),
+                Some(State::WaitingToSend) => Standing::WaitingToSend(channel),
+                Some(State::Transferring) => Standing::Transferring,
+                Some(State::Ended) => Standing::Done,
+                Some(State::Failed) => Standing::Failed,
+            }
+        }
+    };
+    let waits = matches!(standing, Standing::WaitingToReceive(_) | Standing::WaitingToSend(_));
+    let Some(status) = &view.status else {
+        let counters = Counters::default();
+        return Observation {
+            name,
+            component,
+            pid: view.pid,
+            standing,
+            since: None,
+            epoch: 0,
+            model_time: None,
+            counters,
+        };
+    };
+    let end = if status.ended > 0 { status.ended } else { now };
+    let waiting_now = if waits { now.saturating_sub(status.since) } else { 0 };
+    let counters = Counters {
+        sent_messages: status.sent_messages,
+        sent_bytes: status.sent_bytes,
+        received_messages: status.received_messages,
+        received_bytes: status.received_bytes,
+        iterations: status.iterations,
+        pinned_bytes: status.pinned,
+        total: if status.started > 0 { seconds(end.saturating_sub(status.started)) } else { 0.0 },
+        waiting: seconds(status.waited + waiting_now),
+        transferring: seconds(status.transferred),
+    };
+    Observation {
+        name,
+        component,
+        pid: view.pid,
+        standing,
+        since: waits.then(|| seconds(waiting_now)),
+        epoch: status.epoch,
+        model_time: status.time,
+        counters,
+    }
+}
+
+impl Host for Runtime<'_> {
+    fn begins(&mut self, address: &str, token: &str) {
+        self.record.agent = Some(address.to_owned());
+        if let Err(error) = self.directory.write_token(token) {
+            crate::complain(&error);
+        }
+        self.save();
+        let n = self.model.instances.len();
+        let path = self.directory.path().display().to_string();
+        self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
+        for i in 0..n as u32 {
+            if self.by_hand[i as usize] {
+                let (name, run) = (self.name(i), self.directory.name());
+                self.add(
+                    Level::Warning,
+                    &name,
+                    &format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND"),
+                );
+            }
+        }
+    }
+
+    fn start(&mut self, instance: u32, environment: &[(&'static str, String)]) -> Result<Started, String> {
+        if let Some(mut command) = self.commands.remove(&instance) {
+            for (name, value) in environment {
+                command.environment.set(name, value);
+            }
+            let launched = command.start()?;
+            return Ok(Started { pid: launched.pid, leads_group: true });
+        }
+        let (name, component) = (self.name(instance), self.component(instance));
+        let (directory, output) = (self.directory.workdir(&name), self.directory.output(&name));
+        let starter = self.starter.as_mut().ok_or("it has no program")?;
+        starter.start(&ToStart {
+            instance: &name,
+            component: &component,
+            environment,
+            directory: &directory,
+            output: &output,
+        })
+    }
+
+    fn report(&mut self, core: &Core, report: Report) {
+        match report {
+            Report::Registered { instance, pid, language } => {
+                let name = self.name(instance);
+                self.add(Level::Info, &name, &format!("registered ({language}, process {pid})"));
+            }
+            Report::Exited { instance, exit } => {
+                self.exits[instance as usize] = Some(exit);
+                let name = self.name(instance);
+                let calm = exit.is_clean() || core.ending().is_some();
+                let level = if calm { Level::Info } else { Level::Error };
+                self.log.add(level, &name, &exit.to_string());
+            }
+            Report::Said { instance, level, text } => {
+                let name = self.name(instance);
+                self.add(Level::from_number(level), &name, &text);
+            }
+            Report::Remark { level, text } => self.add(Level::from_number(level), "agent", &text),
+            Report::Ending(outcome) => {
+                let text = match &outcome {
+                    Outcome::Done => return,
+                    Outcome::Failed(failure) => format!("the run ends: {}", self.reason(failure)),
+                    Outcome::Stopped => "the run ends: it was stopped".to_owned(),
+                    Outcome::Interrupted => "the run ends: it was interrupted".to_owned(),
+                };
+                let level = if matches!(outcome, Outcome::Failed(_)) { Level::Error } else { Level::Info };
+                self.log.add(level, "run", &text);
+            }
+        }
+    }
+
+    fn status(&mut self, view: &RunView<'_>) -> String {
+        let seen = self.observe(&view.instances, view.now);
+        let mut record = self.record.clone();
+        record.instances = self.records(&seen);
+        record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
+        let mut json = serde_json::to_value(&record).unwrap_or_default();
+        let (used, limit) = view.core.memory();
+        json["ok"] = true.into();
+        json["memory"] = serde_json::json!({ "used": used, "limit": limit });
+        json.to_string()
+    }
+
+    fn directory(&self, instance: u32) -> String {
+        self.directory.workdir(&self.name(instance)).display().to_string()
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        Some(if self.view.is_some() { REDRAW } else { LOOK })
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<(u32, u64)> {
+        let seen = self.observe(&view.instances, view.now);
+        let records = self.records(&seen);
+        if let Some(screen) = &mut self.view {
+            screen.draw(self.model, &seen, &records, view.now);
+        }
+        self.look_for_knots(&seen)
+    }
+}

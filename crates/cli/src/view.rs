@@ -1,0 +1,241 @@
+//! The view on a terminal while a model runs: one line for each component, drawn again in place.
+
+use ligament_manager::{in_bytes, in_seconds, InstanceRecord, Observation, Standing};
+use ligament_model::{Identifier, Reference, Resolved, SettingValue};
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+
+/// Settings that tell a component's last model time, the first that is there.
+const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
+const BAR: usize = 16;
+/// Looks over which rates are taken.
+const WINDOW: usize = 6;
+
+/// What is on the screen.
+pub(crate) struct View {
+    lines: usize,
+    /// Time in ns, and all messages and bytes sent until then.
+    history: VecDeque<(u64, u64, u64)>,
+    colour: bool,
+}
+
+struct Group<'a> {
+    name: String,
+    all: &'a [Observation],
+    records: &'a [InstanceRecord],
+    end: Option<f64>,
+}
+
+impl View {
+    /// A view, if standard error is a terminal that can move its cursor.
+    pub fn on_terminal() -> Option<View> {
+        let able =
+            std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        able.then(|| View {
+            lines: 0,
+            history: VecDeque::new(),
+            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        })
+    }
+
+    /// Takes it off the screen.
+    pub fn clear(&mut self) {
+        let text = self.erase();
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        self.lines = 0;
+    }
+
+    fn erase(&self) -> String {
+        match self.lines {
+            0 => String::new(),
+            n => format!("\x1b[{n}A\r\x1b[J"),
+        }
+    }
+
+    /// Puts a line above the view, for good.
+    pub fn say(&mut self, text: &str) {
+        let text = format!("{}{text}\n", self.erase());
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        self.lines = 0;
+    }
+
+    /// Draws it.
+    pub fn draw(&mut self, model: &Resolved, seen: &[Observation], records: &[InstanceRecord], now: u64) {
+        let (columns, rows) = rustix::termios::tcgetwinsize(std::io::stderr())
+            .map_or((80, 24), |size| (usize::from(size.ws_col).max(20), usize::from(size.ws_row).max(4)));
+        let mut lines = vec![self.totals(seen, now)];
+        lines.extend(self.body(model, seen, records, rows - 2));
+        let mut text = self.erase();
+        for line in &lines {
+            text.push_str(&cut(line, columns - 1));
+            text.push_str("\x1b[0m\n");
+        }
+        self.lines = lines.len();
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn totals(&mut self, seen: &[Observation], now: u64) -> String {
+        let messages = seen.iter().map(|one| one.counters.sent_messages).sum();
+        let bytes = seen.iter().map(|one| one.counters.sent_bytes).sum();
+        self.history.push_back((now, messages, bytes));
+        if self.history.len() > WINDOW {
+            self.history.pop_front();
+        }
+        let (then, old_messages, old_bytes) = self.history[0];
+        let seconds = (now.saturating_sub(then) as f64 / 1e9).max(1e-3);
+        let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
+        let done = seen.iter().filter(|one| one.standing == Standing::Done).count();
+        format!(
+            "{:.0} messages/s, {}/s; {done} of {} done",
+            rate(messages, old_messages),
+            in_bytes(rate(bytes, old_bytes)),
+            seen.len()
+        )
+    }
+
+    /// A line for each instance if there is room, else for each component, else for the first components.
+    fn body(
+        &self,
+        model: &Resolved,
+        seen: &[Observation],
+        records: &[InstanceRecord],
+        room: usize,
+    ) -> Vec<String> {
+        let mut groups = groups(model, seen, records, seen.len() <= room);
+        let hidden = groups.len().saturating_sub(room);
+        if hidden > 0 {
+            groups.truncate(room.saturating_sub(1));
+        }
+        let width = groups.iter().map(|group| group.name.chars().count()).max().unwrap_or(0).min(24);
+        let mut lines: Vec<String> = groups.iter().map(|group| self.line(group, width)).collect();
+        if hidden > 0 {
+            lines.push(format!("… and {} more", hidden + 1));
+        }
+        lines
+    }
+
+    fn line(&self, group: &Group<'_>, width: usize) -> String {
+        let mut line = format!("{:<width$}", group.name);
+        let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
+        let shown = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.4}"));
+        match (group.end, time) {
+            (Some(end), time) if end > 0.0 => {
+                let part = (time.unwrap_or(0.0) / end).clamp(0.0, 1.0);
+                let full = (part * BAR as f64).round() as usize;
+                let _ = write!(line, "  {}{}", "█".repeat(full), "░".repeat(BAR - full));
+                let _ = write!(line, "  {shown:>10} of {end}");
+            }
+            _ => {
+                let _ = write!(line, "  {:BAR$}  {shown:>10}", "");
+            }
+        }
+        let sent: u64 = group.all.iter().map(|one| one.counters.sent_messages).sum();
+        let bytes: u64 = group.all.iter().map(|one| one.counters.sent_bytes).sum();
+        let _ = write!(line, "  sent {sent} ({})  ", in_bytes(bytes as f64));
+        line.push_str(&self.state(group));
+        line
+    }
+
+    fn state(&self, group: &Group<'_>) -> String {
+        let paint = |code: &str, text: String| match self.colour {
+            true => format!("\x1b[{code}m{text}\x1b[0m"),
+            false => text,
+        };
+        // A wait shorter than this is the pulse of a healthy run.
+        const LONG: f64 = 0.5;
+        let longest = group
+            .records
+            .iter()
+            .filter(|record| record.waits_since.is_some_and(|since| since >= LONG))
+            .max_by(|a, b| a.waits_since.unwrap_or(0.0).total_cmp(&b.waits_since.unwrap_or(0.0)));
+        if let Some(record) = longest {
+            let (port, since) = (record.waits_for.as_deref().unwrap_or("?"), record.waits_since.unwrap_or(0.0));
+            let who = if group.all.len() > 1 { format!("{} ", record.name) } else { String::new() };
+            return paint("33", format!("{who}{} {port} since {}", record.state, in_seconds(since)));
+        }
+        if let Some(failed) = group.all.iter().find(|one| one.standing == Standing::Failed) {
+            return paint("31", failed.standing.name().to_owned());
+        }
+        if group.all.iter().all(|one| one.standing == Standing::Done) {
+            return paint("32", "done".to_owned());
+        }
+        let starting = group.all.iter().filter(|one| one.standing == Standing::Starting).count();
+        let missing = group.all.iter().filter(|one| one.standing == Standing::NotStarted).count();
+        match (starting, missing) {
+            (0, 0) => "running".to_owned(),
+            (0, _) => paint("33", "waits to be started by hand".to_owned()),
+            _ => "starting".to_owned(),
+        }
+    }
+}
+
+fn groups<'a>(
+    model: &Resolved,
+    seen: &'a [Observation],
+    records: &'a [InstanceRecord],
+    each: bool,
+) -> Vec<Group<'a>> {
+    let mut groups = Vec::new();
+    let mut from = 0;
+    while from < seen.len() {
+        let component = seen[from].component;
+        let count = match each {
+            true => 1,
+            false => seen[from..].iter().take_while(|one| one.component == component).count(),
+        };
+        let name = match count {
+            1 => seen[from].name.clone(),
+            _ => format!("{} ×{count}", model.components[component as usize].name),
+        };
+        let end = end_of(model, &model.instances[from].name);
+        let range = from..from + count;
+        groups.push(Group { name, all: &seen[range.clone()], records: &records[range], end });
+        from += count;
+    }
+    groups
+}
+
+fn end_of(model: &Resolved, instance: &Reference) -> Option<f64> {
+    END_NAMES.iter().find_map(|name| {
+        let name = Reference::empty().child(&Identifier::new(name).ok()?);
+        match model.settings.get(instance, &name)?.1 {
+            SettingValue::Int(end) => Some(*end as f64),
+            SettingValue::Float(end) => Some(*end),
+            _ => None,
+        }
+    })
+}
+
+/// Cuts a line to the width of the screen; colours take no room.
+fn cut(line: &str, columns: usize) -> String {
+    let mut out = String::new();
+    let (mut width, mut escape) = (0, false);
+    for c in line.chars() {
+        if c == '\x1b' {
+            escape = true;
+        }
+        if escape {
+            out.push(c);
+            escape = c != 'm';
+            continue;
+        }
+        if width == columns {
+            break;
+        }
+        width += 1;
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn colours_take_no_room() {
+        assert_eq!(cut("\x1b[31mabcdef\x1b[0m", 3), "\x1b[31mabc");
+        assert_eq!(cut("ab", 3), "ab");
+    }
+}

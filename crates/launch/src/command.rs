@@ -1,0 +1,247 @@
+//! From a program as the model describes it to a command with everything resolved: which file, which arguments,
+//! which environment, where. Nothing is started here, so that a missing program is found before any runs.
+
+use crate::environment::{expand, Environment};
+use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
+use rustix::fs::{access, Access};
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A command that only has to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The file to execute.
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    /// The whole environment.
+    pub environment: Environment,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// Where its output and its errors go.
+    pub output: PathBuf,
+}
+
+/// Where an instance runs.
+#[derive(Debug, Clone)]
+pub struct Place<'a> {
+    /// The directory of the model file, for `LIGAMENT_MODEL_DIR`.
+    pub model_directory: &'a Path,
+    /// The instance's working directory; exists.
+    pub directory: &'a Path,
+    /// The file for its output.
+    pub output: &'a Path,
+    /// A directory for scripts made on the way; exists.
+    pub scratch: &'a Path,
+}
+
+/// Why a program cannot be started: what is wrong and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrepareError(pub String);
+
+impl fmt::Display for PrepareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PrepareError {}
+
+fn wrong(text: impl Into<String>) -> PrepareError {
+    PrepareError(text.into())
+}
+
+/// Resolves a program for one instance.
+///
+/// * An `executable` with a `/` in it is relative to the file that defines the program; any other is looked up in
+///   the instance's `PATH`.
+/// * `${NAME}` in arguments and in the virtual environment is the variable of the instance's environment, which has
+///   `LIGAMENT_MODEL_DIR`. An argument that then is the relative name of an existing file beside the file that
+///   defines the program becomes that file's full path, since the instance runs elsewhere.
+/// * A login shell is used only for modules and for `base_env: login`.
+///
+/// # Errors
+/// The program cannot be started here, with what to do about it.
+pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Result<Command, PrepareError> {
+    let name = &program.name;
+    if program.execution_model.is_mpi() || resources.is_mpi() {
+        return Err(wrong(format!(
+            "the program \"{name}\" is to be started with MPI ({}), which this version cannot do yet; start the \
+             instance by hand with --manual, or use execution_model: direct",
+            program.execution_model.name()
+        )));
+    }
+    if program.execution_model == ExecutionModel::Manual {
+        return Err(wrong(format!("the program \"{name}\" is started by hand (execution_model: manual)")));
+    }
+    let mut environment = match program.base_env {
+        BaseEnv::Manager => Environment::inherited(),
+        BaseEnv::Clean => Environment::clean(),
+        BaseEnv::Login => Environment::for_login(),
+    };
+    for own in ["LIGAMENT_AGENT", "LIGAMENT_INSTANCE", "LIGAMENT_TOKEN"] {
+        environment.remove(own);
+    }
+    environment.set("LIGAMENT_MODEL_DIR", place.model_directory);
+    if let Resources::Threads { threads } = resources {
+        environment.set_default("OMP_NUM_THREADS", threads.to_string());
+    }
+    // What it printed last must be in the file when it is killed.
+    environment.set_default("PYTHONUNBUFFERED", "1");
+    if let Some(venv) = &program.virtual_env {
+        enter_virtual_env(&mut environment, venv, program)?;
+    }
+    for (variable, value) in &program.env {
+        environment.apply(variable, value);
+    }
+
+    let (file, arguments) = match (&program.script, &program.executable) {
+        (Some(script), _) => (write_script(script, place)?, Vec::new()),
+        (None, Some(executable)) => {
+            let modules = program.modules.as_deref().unwrap_or_default();
+            let in_shell = !modules.is_empty() || program.base_env == BaseEnv::Login;
+            let arguments = resolve_arguments(program, &environment);
+            if in_shell {
+                through_shell(program, modules, executable, arguments, &environment)?
+            } else {
+                (find_executable(program, executable, &environment)?, arguments)
+            }
+        }
+        (None, None) => {
+            return Err(wrong(format!(
+                "the program \"{name}\" has neither an executable nor a script; add \"executable:\" to it"
+            )))
+        }
+    };
+    Ok(Command {
+        program: file,
+        arguments,
+        environment,
+        directory: place.directory.to_path_buf(),
+        output: place.output.to_path_buf(),
+    })
+}
+
+/// A path that the program names, as it is on this machine, in full.
+fn beside(program: &Program, path: &str) -> PathBuf {
+    let path = program.beside_file(path);
+    std::path::absolute(&path).unwrap_or(path)
+}
+
+fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Program) -> Result<(), PrepareError> {
+    let path = beside(program, &expand(venv, environment).to_string_lossy());
+    if !path.join("bin/python").exists() {
+        return Err(wrong(format!(
+            "the virtual environment {} has no bin/python; make it with \"python3 -m venv {}\" or correct \
+             \"virtual_env:\"",
+            path.display(),
+            path.display()
+        )));
+    }
+    environment.prepend("PATH", path.join("bin").as_os_str());
+    environment.set("VIRTUAL_ENV", path.as_os_str());
+    environment.remove("PYTHONHOME");
+    Ok(())
+}
+
+fn resolve_arguments(program: &Program, environment: &Environment) -> Vec<OsString> {
+    let arguments = program.args.iter().flatten();
+    arguments
+        .map(|argument| {
+            let argument = expand(argument, environment);
+            let Some(text) = argument.to_str().filter(|text| !text.is_empty() && !text.starts_with(['-', '/']))
+            else {
+                return argument;
+            };
+            let file = beside(program, text);
+            if file.is_file() {
+                file.into_os_string()
+            } else {
+                argument
+            }
+        })
+        .collect()
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+fn find_executable(
+    program: &Program,
+    wanted: &str,
+    environment: &Environment,
+) -> Result<PathBuf, PrepareError> {
+    if !wanted.contains('/') {
+        let path = environment.get("PATH").unwrap_or_default();
+        // A relative entry would mean the directory that `ligament` was called from.
+        let found = std::env::split_paths(path)
+            .filter(|directory| directory.is_absolute())
+            .map(|directory| directory.join(wanted))
+            .find(|file| is_executable(file));
+        return found.ok_or_else(|| {
+            wrong(format!(
+                "the command \"{wanted}\" is not in PATH; install it, or write the path to it (with a \"/\" in it)"
+            ))
+        });
+    }
+    let path = beside(program, wanted);
+    if is_executable(&path) {
+        return Ok(path);
+    }
+    let path = path.display();
+    Err(wrong(match program.beside_file(wanted).is_file() {
+        true => format!("the executable {path} may not be executed; run \"chmod +x {path}\""),
+        false => format!("the executable {path} is not there; build it, or correct \"executable:\""),
+    }))
+}
+
+fn write_script(script: &str, place: &Place<'_>) -> Result<PathBuf, PrepareError> {
+    let path = place.scratch.join("run.sh");
+    let text = if script.starts_with("#!") { script.to_owned() } else { format!("#!/bin/bash\n{script}") };
+    std::fs::write(&path, text)
+        .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)))
+        .map_err(|error| wrong(format!("the script {} cannot be written: {error}", path.display())))?;
+    Ok(path)
+}
+
+/// A script for bash that loads modules and then becomes the program.
+fn through_shell(
+    program: &Program,
+    modules: &[String],
+    executable: &str,
+    arguments: Vec<OsString>,
+    environment: &Environment,
+) -> Result<(PathBuf, Vec<OsString>), PrepareError> {
+    let bash = find_executable(program, "bash", &Environment::inherited())?;
+    let mut script = String::new();
+    if program.base_env == BaseEnv::Clean {
+        script.push_str("module purge\n");
+    }
+    for module in modules {
+        script.push_str(&format!("module load {} || exit 1\n", quote(module)));
+    }
+    // A login shell and modules change these: what the program says comes last.
+    for name in program.env.keys().map(|name| name.trim_start_matches('+')) {
+        if let Some(value) = environment.get(name) {
+            script.push_str(&format!("export {name}={}\n", quote(&value.to_string_lossy())));
+        }
+    }
+    if let Some(venv) = environment.get("VIRTUAL_ENV").filter(|_| program.virtual_env.is_some()) {
+        script.push_str(&format!("export PATH={}/bin:\"$PATH\"\n", quote(&venv.to_string_lossy())));
+    }
+    script.push_str("exec \"$@\"\n");
+    // Modules may bring a bare name into PATH: the shell finds it then.
+    let found = match executable.contains('/') {
+        true => find_executable(program, executable, environment)?.into_os_string(),
+        false => executable.into(),
+    };
+    let mut all: Vec<OsString> = vec!["-l".into(), "-c".into(), script.into(), "ligament".into(), found];
+    all.extend(arguments);
+    Ok((bash, all))
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,139 @@
+//! The environment of an instance: what the program adds to what it starts from, and `${NAME}` in arguments.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Environment variables by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+/// What a login shell needs to find its way.
+const KEPT_FOR_LOGIN: [&str; 7] = ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ"];
+
+impl Environment {
+    /// This process's.
+    pub fn inherited() -> Environment {
+        Environment { variables: std::env::vars_os().collect() }
+    }
+
+    /// This process's, without what a virtual environment put into it.
+    pub fn clean() -> Environment {
+        let mut environment = Environment::inherited();
+        if let Some(venv) = environment.variables.remove(OsStr::new("VIRTUAL_ENV")) {
+            environment.variables.remove(OsStr::new("VIRTUAL_ENV_PROMPT"));
+            let bin = [venv.as_bytes(), b"/bin"].concat();
+            if let Some(path) = environment.variables.get_mut(OsStr::new("PATH")) {
+                let kept: Vec<&[u8]> = path.as_bytes().split(|&b| b == b':').filter(|d| *d != bin).collect();
+                *path = OsString::from_vec(kept.join(&b':'));
+            }
+        }
+        environment
+    }
+
+    /// Only what a login shell starts from.
+    pub fn for_login() -> Environment {
+        let mut environment = Environment::inherited();
+        environment.variables.retain(|name, _| KEPT_FOR_LOGIN.iter().any(|kept| name == kept));
+        environment
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.insert(name.into(), value.into());
+    }
+
+    /// Sets a variable unless it is set.
+    pub fn set_default(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.entry(name.into()).or_insert_with(|| value.into());
+    }
+
+    /// Removes a variable.
+    pub fn remove(&mut self, name: &str) {
+        self.variables.remove(OsStr::new(name));
+    }
+
+    /// Puts a directory in front of a list such as `PATH`.
+    pub fn prepend(&mut self, name: &str, directory: &OsStr) {
+        let value = match self.get(name) {
+            Some(old) if !old.is_empty() => [directory.as_bytes(), b":", old.as_bytes()].concat(),
+            _ => directory.as_bytes().to_vec(),
+        };
+        self.set(name, OsString::from_vec(value));
+    }
+
+    /// Does what a program's `env` says: sets a variable, or, for a name with `+` in front, appends to it.
+    pub fn apply(&mut self, name: &str, value: &str) {
+        match name.strip_prefix('+') {
+            Some(name) => {
+                let mut whole = self.get(name).unwrap_or_default().to_os_string();
+                whole.push(value);
+                self.set(name, whole);
+            }
+            None => self.set(name, value),
+        }
+    }
+
+    /// All variables.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+/// Replaces `${NAME}` by the variable's value, which is empty if there is none; `$${` stands for `${`.
+pub fn expand(text: &str, environment: &Environment) -> OsString {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let (before, from) = rest.split_at(at);
+        if let Some(before) = before.strip_suffix('$') {
+            out.extend_from_slice(before.as_bytes());
+            out.extend_from_slice(b"${");
+            rest = &from[2..];
+            continue;
+        }
+        out.extend_from_slice(before.as_bytes());
+        let Some(end) = from.find('}') else {
+            rest = from;
+            break;
+        };
+        out.extend_from_slice(environment.get(&from[2..end]).unwrap_or_default().as_bytes());
+        rest = &from[end + 1..];
+    }
+    out.extend_from_slice(rest.as_bytes());
+    OsString::from_vec(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plus_appends_and_a_plain_name_replaces() {
+        let mut environment = Environment::default();
+        environment.set("A", "x");
+        environment.apply("+A", ":y");
+        environment.apply("+B", "z");
+        environment.apply("C", "1");
+        assert_eq!(environment.get("A").unwrap(), "x:y");
+        assert_eq!(environment.get("B").unwrap(), "z");
+        assert_eq!(environment.get("C").unwrap(), "1");
+    }
+
+    #[test]
+    fn variables_in_arguments_are_expanded_and_can_be_escaped() {
+        let mut environment = Environment::default();
+        environment.set("DIR", "/m");
+        assert_eq!(expand("${DIR}/x${NONE}.py", &environment), "/m/x.py");
+        assert_eq!(expand("a$${DIR}b", &environment), "a${DIR}b");
+        assert_eq!(expand("open ${DIR", &environment), "open ${DIR");
+        assert_eq!(expand("$5", &environment), "$5");
+    }
+}

@@ -1,0 +1,90 @@
+//! Processes of instances: started in a group of their own, tied to the thread that starts them, ended together.
+
+use crate::command::Command;
+use crate::sys;
+use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
+use std::fs::OpenOptions;
+use std::process::Stdio;
+use std::sync::OnceLock;
+
+/// The limit of open files that this process was born with.
+static BORN_WITH: OnceLock<Rlimit> = OnceLock::new();
+
+/// Raises this process's soft limit of open files to its hard limit; children get the old one.
+pub fn raise_open_files() {
+    let limit = BORN_WITH.get_or_init(|| getrlimit(Resource::Nofile));
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// A process that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launched {
+    /// Its number, which is also that of its process group.
+    pub pid: u32,
+}
+
+impl Command {
+    /// Starts it. The process dies when the calling *thread* ends, so the caller's thread must last as long as
+    /// the run; nobody waits for it but the caller.
+    ///
+    /// # Errors
+    /// What the system says, with the program's path.
+    pub fn start(&self) -> Result<Launched, String> {
+        let output =
+            OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
+                format!("its output file {} cannot be opened: {error}", self.output.display())
+            })?;
+        let errors = output.try_clone().map_err(|error| format!("its output file: {error}"))?;
+        let mut command = std::process::Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter())
+            .current_dir(&self.directory)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors);
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        sys::tie_to_parent(&mut command, BORN_WITH.get().cloned());
+        let child = command.spawn().map_err(|error| {
+            let hint = match error.kind() {
+                std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",
+                _ if error.raw_os_error() == Some(8) => {
+                    "; if it is a script, its first line must name its \
+                                                        interpreter, such as #!/bin/sh"
+                }
+                _ => "",
+            };
+            format!("{} cannot be started: {error}{hint}", self.program.display())
+        })?;
+        Ok(Launched { pid: child.id() })
+    }
+}
+
+/// Sends a signal to a process group. That it is gone already is no error.
+pub fn end_group(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(pid, signal);
+    }
+}
+
+/// A signal's name and what it usually means for a simulation.
+pub fn describe_signal(number: i32) -> String {
+    let (name, meaning) = match number {
+        1 => ("SIGHUP", "its terminal went away"),
+        2 => ("SIGINT", "interrupted"),
+        4 => ("SIGILL", "an instruction that this processor does not have; built for another machine?"),
+        6 => ("SIGABRT", "it aborted itself, by an assertion or an uncaught exception"),
+        7 => ("SIGBUS", "access to memory that is not there"),
+        8 => ("SIGFPE", "a division by zero or the like"),
+        9 => ("SIGKILL", "killed from outside, perhaps because memory ran out"),
+        11 => ("SIGSEGV", "access to memory that is not its own"),
+        13 => ("SIGPIPE", "it wrote to a pipe that nobody reads"),
+        15 => ("SIGTERM", "it was asked to end"),
+        24 => ("SIGXCPU", "its limit of processor time was reached"),
+        25 => ("SIGXFSZ", "its limit of file size was reached"),
+        31 => ("SIGSYS", "a system call that is forbidden here"),
+        _ => return format!("signal {number}"),
+    };
+    format!("{name} ({meaning})")
+}

@@ -1,0 +1,130 @@
+//! The table at the end of a run.
+
+use crate::record::InstanceRecord;
+use std::fmt::Write;
+
+/// Seconds for people: `1.2 ms`, `3.45 s`, `2:03:04`.
+pub fn in_seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.000_999_5 => format!("{:.0} µs", s * 1e6),
+        s if s < 0.999_5 => format!("{:.1} ms", s * 1e3),
+        s if s < 600.0 => format!("{s:.2} s"),
+        s => format!("{}:{:02}:{:02}", s as u64 / 3600, s as u64 / 60 % 60, s as u64 % 60),
+    }
+}
+
+/// Bytes for people.
+pub fn in_bytes(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes, 0);
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{value:.0} B")
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+const HEADINGS: [&str; 8] = ["instance", "compute", "wait", "transfer", "sent", "", "received", ""];
+
+fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
+    let n = records.len().max(1) as f64;
+    let mean =
+        |field: fn(&InstanceRecord) -> f64| in_seconds(records.iter().map(|r| field(r)).sum::<f64>() / n);
+    let sum = |field: fn(&InstanceRecord) -> u64| records.iter().map(|r| field(r)).sum::<u64>();
+    [
+        name,
+        mean(|r| r.computing),
+        mean(|r| r.waiting),
+        mean(|r| r.transferring),
+        sum(|r| r.sent_messages).to_string(),
+        in_bytes(sum(|r| r.sent_bytes) as f64),
+        sum(|r| r.received_messages).to_string(),
+        in_bytes(sum(|r| r.received_bytes) as f64),
+    ]
+}
+
+fn component(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(component, _)| component)
+}
+
+/// The table: a line for each instance, or, if those are more than `most`, one for each component with mean times
+/// and sums of messages.
+pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
+    let mut rows: Vec<[String; 8]> = Vec::new();
+    if records.len() <= most {
+        rows.extend(records.iter().map(|record| cells(record.name.clone(), &[record])));
+    } else {
+        let mut rest = records;
+        while let Some(first) = rest.first() {
+            let stem = component(&first.name);
+            let count = rest.iter().take_while(|record| component(&record.name) == stem).count();
+            let (these, others) = rest.split_at(count);
+            let all: Vec<&InstanceRecord> = these.iter().collect();
+            let name = if count == 1 { first.name.clone() } else { format!("{stem} (mean of {count})") };
+            rows.push(cells(name, &all));
+            rest = others;
+        }
+    }
+    let mut widths = HEADINGS.map(str::len);
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut table = String::new();
+    let headings = HEADINGS.map(str::to_owned);
+    for row in std::iter::once(&headings).chain(&rows) {
+        let mut line = format!("{:<1$}", row[0], widths[0]);
+        for (cell, width) in row.iter().zip(widths).skip(1) {
+            let _ = write!(line, "  {cell:>width$}");
+        }
+        table.push_str(line.trim_end());
+        table.push('\n');
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(in_seconds(0.000_012), "12 µs");
+        assert_eq!(in_seconds(0.25), "250.0 ms");
+        assert_eq!(in_seconds(0.9999), "1.00 s");
+        assert_eq!(in_seconds(3725.0), "1:02:05");
+        assert_eq!(in_bytes(1023.0), "1023 B");
+        assert_eq!(in_bytes(1024.0 * 1024.0), "1.0 MiB");
+    }
+
+    #[test]
+    fn many_instances_become_a_line_for_each_component() {
+        let record = |name: &str, sent| InstanceRecord {
+            name: name.into(),
+            state: "done".into(),
+            pid: None,
+            exit: None,
+            model_time: None,
+            iterations: 1,
+            total: 1.0,
+            computing: 0.5,
+            waiting: 0.5,
+            transferring: 0.0,
+            sent_messages: sent,
+            sent_bytes: 0,
+            received_messages: 0,
+            received_bytes: 0,
+            waits_for: None,
+            waits_since: None,
+        };
+        let all = [record("macro", 4), record("micro[0]", 1), record("micro[1]", 2)];
+        let table = summary_table(&all, 2);
+        assert!(table.contains("micro (mean of 2)") && table.lines().count() == 3, "{table}");
+        assert_eq!(summary_table(&all, 3).lines().count(), 4);
+    }
+}
