@@ -45,14 +45,15 @@ class Measurements:
         """Looks at all records anew for whether there are two distances."""
         self.boundary = boundary(self.lines())
 
-    def _counts(self, record):
+    def counts(self, record):
+        """Whether the cores were at the chosen distance before and after this record was taken."""
         if self.boundary is None:
             return True
         lines = record["line_before_ns"], record["line_after_ns"]
         return min(lines) > self.boundary if self.place == "far" else max(lines) < self.boundary
 
     def accepted(self, program, mode, bytes_):
-        return [record for record in self.records.get((program, mode, bytes_), ()) if self._counts(record)]
+        return [record for record in self.records.get((program, mode, bytes_), ()) if self.counts(record)]
 
     def has(self, program, mode, bytes_):
         return bool(self.accepted(program, mode, bytes_))
