@@ -220,9 +220,7 @@ def test_nested_models_are_flattened_alike(path, dump_model, module_path):
         }
         for name, c in theirs.components.items()
     }
-    conduits = [
-        c for c in ours["conduits"] if all(end.rsplit(".", 1)[0] in components for end in c[:2])
-    ]
+    conduits = [c for c in ours["conduits"] if all(end.rsplit(".", 1)[0] in components for end in c[:2])]
     assert conduits == sorted(
         [str(c.sender), str(c.receiver), [f.value for f in c.filters]] for c in theirs.conduits
     )
@@ -256,4 +254,6 @@ def test_instances_have_the_peers_and_slots_of_the_reference(path, dump_model, m
                         end = str(name + list(index) + port) + (f"[{slot}]" if is_vector else "")
                         theirs.add((end, str(peer.ref())))
     ours = {tuple(pair) for pair in dump_model("--channels", path)}
-    assert {pair for pair in ours if all(component_of(end) in topology.model.components for end in pair)} == theirs
+    assert {
+        pair for pair in ours if all(component_of(end) in topology.model.components for end in pair)
+    } == theirs

@@ -82,3 +82,17 @@ fn a_model_of_a_thousand_instances_and_fifty_thousand_conduits_is_checked() {
     assert!(report.is_ok(), "{}", report.to_text());
     assert_eq!(report.resolved.unwrap().channels.len(), 50_000);
 }
+
+#[test]
+fn the_examples_of_the_reference_page_are_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/model-file.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let ligament = blocks.iter().find(|b| b.starts_with("ligament:")).unwrap();
+    let read = ligament_model::read(&format!("{}{ligament}", blocks[0]), "model-file.md");
+    assert!(read.problems.is_empty(), "{:#?}", read.problems);
+    let report = check_configuration(read.configuration, &options());
+    assert!(report.problems.is_empty(), "{}", report.to_text());
+    assert_eq!(report.resolved.unwrap().channels[0].budget, Some(8 << 20));
+}

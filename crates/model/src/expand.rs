@@ -177,7 +177,6 @@ struct Expander<'a> {
     flat: &'a FlatModel,
     problems: Vec<Problem>,
     ports: Vec<Vec<PortPlan>>,
-    names: Vec<HashMap<Identifier, u32>>,
 }
 
 impl<'a> Expander<'a> {
@@ -187,12 +186,7 @@ impl<'a> Expander<'a> {
             .iter()
             .map(|c| c.ports.values().map(|p| PortPlan::new(&p.name, p.operator, p.inferred)).collect())
             .collect();
-        let names = flat
-            .components
-            .iter()
-            .map(|c| c.ports.keys().enumerate().map(|(i, n)| (n.clone(), i as u32)).collect())
-            .collect();
-        Expander { config, flat, problems: Vec::new(), ports, names }
+        Expander { config, flat, problems: Vec::new(), ports }
     }
 
     fn expand(mut self) -> Result<Resolved, Problems> {
@@ -241,16 +235,18 @@ impl<'a> Expander<'a> {
 
     /// The position of a port, which is added if it is the settings port.
     fn port_index(&mut self, component: usize, port: &Identifier) -> Option<u32> {
-        if let Some(index) = self.names[component].get(port) {
-            return Some(*index);
+        let declared = &self.flat.components[component].ports;
+        if let Some(index) = declared.get_index_of(port) {
+            return Some(index as u32);
         }
         if !is_implicit_port(port) {
             return None;
         }
-        let index = self.ports[component].len() as u32;
-        self.ports[component].push(PortPlan::new(port, Operator::FInit, false));
-        self.names[component].insert(port.clone(), index);
-        Some(index)
+        // The settings port comes after the declared ones, once a conduit leads to it.
+        if self.ports[component].len() == declared.len() {
+            self.ports[component].push(PortPlan::new(port, Operator::FInit, false));
+        }
+        Some(declared.len() as u32)
     }
 
     /// Works out what a conduit makes of the two ports that it joins.
