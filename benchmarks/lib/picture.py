@@ -3,7 +3,8 @@
 import math
 from xml.sax.saxutils import escape
 
-COLOURS = ["#0b6e4f", "#2a9d8f", "#8ac926", "#b5179e", "#d1495b", "#f4a261", "#8d6e63", "#5c677d", "#1d3557", "#a8a8a8"]
+COLOURS = """#1d3557 #0b6e4f #2a9d8f #8ac926 #457b9d #b5179e #d1495b #f4a261 #8d6e63 #5c677d #a8a8a8 #e9c46a
+#6a4c93 #222222""".split()
 WIDTH, HEIGHT, LEFT, TOP, LEGEND = 520, 420, 70, 50, 190
 
 

@@ -314,7 +314,7 @@ def draw(session, path):
                     points.append((i, value))
             if points:
                 series[name] = points
-        panels[f"{mode}: {MEANING[mode]}"] = series
+        panels[mode] = series
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.draw(path, panels, [report.size_name(b) for b in sizes], "one-way time, µs")
     print(f"\npicture: {path}")
@@ -324,9 +324,7 @@ def print_head(session, facts, versions):
     print("pingpong: one-way time between two pinned processes\n")
     for name, value in {**versions, **facts}.items():
         print(f"  {name.replace('_', ' '):<20} {value}")
-    print(
-        f"  {'repetitions':<20} {session.options.repetitions}, interleaved; at most 3 of zeromq, file, muscle3; echo once"
-    )
+    print(f"  {'repetitions':<20} {session.options.repetitions}, interleaved; zeromq, file, muscle3 at most 3; echo 1")
     print(f"  {'C flags':<20} gcc {' '.join(peers.FLAGS)}\n")
     for program in session.options.programs:
         print(f"  {program.name:<16} {program.tuning}")

@@ -153,14 +153,16 @@ class Ligament:
         return absent
 
     def _python(self):
-        """The Python package goes into the benchmark's own environment, from the newest wheel in dist/."""
-        wheels = sorted((REPOSITORY / "dist").glob("ligament-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+        """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
+        wheels = sorted((REPOSITORY / "target/wheels").glob("ligament-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
         if wheels:
             run([VENV / "bin/pip", "install", "-q", "--no-deps", "--force-reinstall", wheels[-1]], seconds=120)
         try:
             run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
         except CannotMeasure:
-            return [f"the Python package ligament is missing in {VENV} and in dist/; build it first: make wheel"]
+            return [
+                f"the Python package ligament is missing in {VENV} and in target/wheels; build it first: make build"
+            ]
         return []
 
 
