@@ -1,1 +1,385 @@
+//! The agent's logic driven by hand: two instances, `macro` (0) and `micro` (1), with a conduit each way.
 
+use super::*;
+use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_model::Operator;
+
+const MACRO: u32 = 0;
+const MICRO: u32 = 1;
+const ME: Caller = Caller { user: 7, pid: 100 };
+
+fn plan() -> Plan {
+    let port = |name: &str, operator: Operator| PlannedPort {
+        name: name.into(),
+        operator,
+        sends: operator.sends(),
+        vector: false,
+        length: None,
+        connected: true,
+        implicit: false,
+    };
+    let instance = |name: &str, ports| PlannedInstance { name: name.into(), ports, by_hand: false };
+    let end = |instance, port| End { instance, port, slot: None };
+    Plan {
+        run: "test".into(),
+        instances: vec![
+            instance("macro", vec![port("out", Operator::OI), port("in", Operator::S)]),
+            instance("micro", vec![port("init", Operator::FInit), port("final", Operator::OF)]),
+        ],
+        channels: vec![
+            PlannedChannel { from: end(MACRO, 0), to: end(MICRO, 0), budget: 1000 },
+            PlannedChannel { from: end(MICRO, 1), to: end(MACRO, 1), budget: 1000 },
+        ],
+        log_level: 1,
+        ..Plan::default()
+    }
+}
+
+fn core_of(plan: Plan) -> Core {
+    let mut number = 0;
+    let ledger = Ledger::new(1 << 20, "the test");
+    let mut core = Core::new(plan, ledger, 7, "@test".into(), || {
+        number += 1;
+        format!("token-{number}")
+    });
+    core.begin();
+    for i in 0..core.instances.len() as u32 {
+        if core.instances[i as usize].ours {
+            core.started(i, 100 + i);
+        }
+    }
+    core
+}
+
+fn hello(core: &Core, instance: u32) -> Request {
+    let [_, (_, name), (_, token)] = core.environment(instance);
+    Request::Hello { protocol: PROTOCOL, instance: name, token, pid: 1, ports: None, language: "test".into() }
+}
+
+/// Connects an instance on the link of its number.
+fn join(core: &mut Core, instance: u32) -> Vec<Action> {
+    let link = Link::from(instance);
+    assert!(core.connected(link, ME).is_empty());
+    let hello = hello(core, instance);
+    core.request(link, hello)
+}
+
+fn both() -> Core {
+    let mut core = core_of(plan());
+    join(&mut core, MACRO);
+    join(&mut core, MICRO);
+    core
+}
+
+fn refusal(actions: &[Action]) -> &str {
+    match actions.iter().find(|action| matches!(action, Action::Answer { .. })) {
+        Some(Action::Answer { notice: Notice::Refused { why }, .. }) => why,
+        other => panic!("no refusal, but {other:?} in {actions:?}"),
+    }
+}
+
+#[test]
+fn all_instances_are_started_at_once_and_those_by_hand_are_not() {
+    let mut plan = plan();
+    plan.instances[1].by_hand = true;
+    let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
+    assert_eq!(core.begin(), [Action::Start { instance: MACRO }]);
+}
+
+#[test]
+fn a_welcome_has_memory_channels_and_settings() {
+    let mut core = core_of(plan());
+    let actions = join(&mut core, MICRO);
+    let Action::Answer { link: 1, notice: Notice::Welcome(welcome), memory } = &actions[0] else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(*memory, [Memory::Board, Memory::Area(MICRO), Memory::Outbox(MICRO)]);
+    assert_eq!((welcome.endpoint, welcome.channels, welcome.inboxes), (MICRO, 1, 1));
+    assert_eq!(welcome.receives[0].peer_port, "macro.out");
+    assert_eq!(welcome.sends[0].id, 1);
+    assert!(matches!(&actions[1], Action::Report(Report::Registered { instance: MICRO, .. })));
+}
+
+#[test]
+fn strangers_are_refused_and_the_run_goes_on() {
+    let mut core = core_of(plan());
+    assert!(refusal(&core.connected(50, Caller { user: 8, pid: 1 })).contains("user 8"));
+
+    for (link, change) in (60..).zip(["token", "instance", "protocol"]) {
+        core.connected(link, ME);
+        let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language } = hello(&core, MACRO)
+        else {
+            unreachable!()
+        };
+        match change {
+            "token" => token.replace_range(0..1, "x"),
+            "instance" => instance = "nobody".into(),
+            _ => protocol += 1,
+        }
+        let actions =
+            core.request(link, Request::Hello { protocol, instance, token, pid, ports, language });
+        assert!(refusal(&actions).contains(change), "{actions:?}");
+        assert!(actions.contains(&Action::Close { link }));
+    }
+    core.connected(70, ME);
+    assert!(refusal(&core.request(70, Request::Finished)).contains("first message"));
+    assert!(core.ending().is_none());
+}
+
+#[test]
+fn an_instance_registers_once() {
+    let mut core = core_of(plan());
+    join(&mut core, MACRO);
+    core.connected(9, ME);
+    let again = hello(&core, MACRO);
+    assert!(refusal(&core.request(9, again)).contains("registered already"));
+}
+
+#[test]
+fn ports_that_do_not_fit_are_refused_and_end_the_run() {
+    let mut core = core_of(plan());
+    core.connected(0, ME);
+    let Request::Hello { protocol, instance, token, pid, language, .. } = hello(&core, MACRO) else {
+        unreachable!()
+    };
+    let actions = core
+        .request(0, Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language });
+    assert!(refusal(&actions).contains("\"out\""));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert_eq!(failure.instance, Some(MACRO));
+    assert!(actions.contains(&Action::Push { instance: MICRO, push: Push::Terminate }));
+}
+
+#[test]
+fn a_ring_is_told_to_its_reader_with_a_call_and_answered_without() {
+    let mut core = both();
+    let actions = core.request(0, Request::OpenRing { to: MICRO, offset: 4096, slots: 64 });
+    let told = Notice::RingOpened { from: MACRO, offset: 4096, slots: 64, inbox: 0 };
+    let opened = Notice::Opened { to: MICRO, inbox: 0, channels: 1, inboxes: 1 };
+    assert_eq!(
+        actions,
+        [
+            Action::Tell { link: 1, endpoint: MICRO, notice: told, memory: vec![Memory::Outbox(MACRO)] },
+            Action::Answer { link: 0, notice: opened, memory: vec![Memory::Area(MICRO)] },
+        ]
+    );
+}
+
+#[test]
+fn a_ring_to_one_that_has_not_started_waits_until_after_its_welcome() {
+    let mut core = core_of(plan());
+    join(&mut core, MACRO);
+    let actions = core.request(0, Request::OpenRing { to: MICRO, offset: 0, slots: 64 });
+    assert!(matches!(&actions[..], [Action::Answer { notice: Notice::Opened { .. }, .. }]));
+    // The sender may even be gone by then.
+    core.request(0, Request::Finished);
+    core.exited(MACRO, Exit::Status(0));
+    let actions = join(&mut core, MICRO);
+    assert!(matches!(&actions[0], Action::Answer { notice: Notice::Welcome(_), .. }));
+    assert!(matches!(&actions[1], Action::Tell { notice: Notice::RingOpened { from: MACRO, .. }, .. }));
+}
+
+#[test]
+fn a_ring_along_no_conduit_is_an_error_of_its_maker() {
+    let mut plan = plan();
+    plan.channels.truncate(1);
+    let mut core = core_of(plan);
+    join(&mut core, MICRO);
+    core.request(1, Request::OpenRing { to: MACRO, offset: 0, slots: 64 });
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert_eq!(failure.instance, Some(MICRO));
+}
+
+fn new_slab(core: &mut Core, bytes: u64) -> u32 {
+    match core.request(0, Request::NewSlab { bytes }).as_slice() {
+        [Action::MakeSlab { endpoint: MACRO, slab, .. }] => *slab,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn slabs_are_counted_and_their_numbers_never_used_twice() {
+    let mut core = both();
+    assert_eq!(new_slab(&mut core, 1 << 19), 0);
+    assert_eq!(new_slab(&mut core, 1 << 19), 1);
+    let denied = core.request(0, Request::NewSlab { bytes: 1 });
+    let [Action::Answer { notice: Notice::Denied { why }, .. }] = denied.as_slice() else { panic!() };
+    assert!(why.contains("1.0 MiB (the test)"), "{why}");
+    core.request(0, Request::DropSlab { slab: 0 });
+    assert_eq!(new_slab(&mut core, 1 << 19), 2);
+    core.slab_refused(0, MACRO, 2, "no".into());
+    assert_eq!(core.memory().0, 1 << 19);
+    assert_eq!(new_slab(&mut core, 1), 3);
+}
+
+#[test]
+fn a_dropped_slab_is_told_to_those_that_fetched_it() {
+    let mut core = both();
+    let slab = new_slab(&mut core, 4096);
+    let kept = new_slab(&mut core, 4096);
+    let fetched = core.request(1, Request::FetchSlab { of: MACRO, slab });
+    let notice = Notice::Slab { of: MACRO, slab, bytes: 4096 };
+    assert_eq!(fetched, [Action::Answer { link: 1, notice, memory: vec![Memory::Slab(MACRO, slab)] }]);
+    let actions = core.request(0, Request::DropSlab { slab });
+    let notice = Notice::SlabDropped { of: MACRO, slab };
+    assert_eq!(
+        actions,
+        [
+            Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] },
+            Action::DropSlab { endpoint: MACRO, slab },
+        ]
+    );
+    let actions = core.request(0, Request::DropSlab { slab: kept });
+    assert_eq!(actions, [Action::DropSlab { endpoint: MACRO, slab: kept }]);
+    let gone = core.request(1, Request::FetchSlab { of: MACRO, slab });
+    let notice = Notice::Slab { of: MACRO, slab, bytes: 0 };
+    assert_eq!(gone, [Action::Answer { link: 1, notice, memory: vec![] }]);
+}
+
+#[test]
+fn slabs_outlive_their_sender_until_its_receivers_are_gone() {
+    let mut core = both();
+    let slab = new_slab(&mut core, 4096);
+    core.request(0, Request::Finished);
+    let actions = core.exited(MACRO, Exit::Status(0));
+    assert!(!actions.iter().any(|action| matches!(action, Action::DropEndpoint { .. })));
+    let fetched = core.request(1, Request::FetchSlab { of: MACRO, slab });
+    assert!(matches!(&fetched[..], [Action::Answer { memory, .. }] if !memory.is_empty()));
+    core.request(1, Request::Finished);
+    let actions = core.exited(MICRO, Exit::Status(0));
+    assert!(actions.contains(&Action::DropEndpoint { endpoint: MACRO }));
+    assert_eq!(core.memory().0, 0);
+    assert_eq!(actions.last(), Some(&Action::Over));
+    assert_eq!(core.ending(), Some(&Outcome::Done));
+}
+
+#[test]
+fn a_clean_end_is_told_to_those_who_send_there() {
+    let mut core = both();
+    core.request(1, Request::Finished);
+    let actions = core.exited(MICRO, Exit::Status(0));
+    let notice = Notice::PeerEnded { endpoint: MICRO };
+    assert!(actions.contains(&Action::Tell { link: 0, endpoint: MACRO, notice, memory: vec![] }));
+    assert!(actions.contains(&Action::Asleep { endpoint: MICRO }));
+    assert!(core.ending().is_none());
+}
+
+#[test]
+fn every_unclean_end_ends_the_run_with_its_own_reason() {
+    for (finished, exit, words) in [
+        (false, Exit::Status(3), "exit status 3"),
+        (true, Exit::Status(3), "was done, but then ended with exit status 3"),
+        (false, Exit::Status(0), "without saying that it is done"),
+        (false, Exit::Signal(11), "SIGSEGV"),
+        (true, Exit::Signal(9), "SIGKILL"),
+    ] {
+        let mut core = both();
+        if finished {
+            core.request(1, Request::Finished);
+        }
+        let actions = core.exited(MICRO, exit);
+        let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
+        assert!(failure.what.contains(words), "{}", failure.what);
+        assert!(actions.contains(&Action::Push { instance: MACRO, push: Push::Terminate }));
+        let ends = |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
+        assert!(actions.iter().any(ends) && actions.contains(&Action::Grace));
+        assert!(!actions.contains(&Action::Over));
+    }
+}
+
+#[test]
+fn one_that_never_registers_and_exits_cleanly_is_a_failure() {
+    let mut core = core_of(plan());
+    core.exited(MICRO, Exit::Status(0));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert!(failure.what.contains("never registered"));
+}
+
+#[test]
+fn the_first_reason_is_kept_and_consequences_are_not() {
+    let mut core = both();
+    core.request(1, Request::Failed { why: "too hot".into() });
+    let actions = core.exited(MACRO, Exit::Signal(15));
+    assert!(!actions.contains(&Action::Over));
+    let actions = core.exited(MICRO, Exit::Status(1));
+    assert_eq!(actions.last(), Some(&Action::Over));
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert_eq!(failure.instance, Some(MICRO));
+    assert_eq!(failure.said.as_deref(), Some("too hot"));
+    assert_eq!(failure.exit, Some(Exit::Status(1)));
+}
+
+#[test]
+fn what_does_not_end_in_time_is_killed() {
+    let mut core = both();
+    core.exited(MICRO, Exit::Status(3));
+    assert_eq!(core.grace_is_over(), [Action::Push { instance: MACRO, push: Push::Kill }]);
+    assert_eq!(core.exited(MACRO, Exit::Signal(9)).last(), Some(&Action::Over));
+}
+
+#[test]
+fn a_process_started_by_hand_is_asked_to_end_and_not_killed() {
+    let mut plan = plan();
+    plan.instances[1].by_hand = true;
+    let mut core = core_of(plan);
+    join(&mut core, MACRO);
+    let actions = join(&mut core, MICRO);
+    assert!(actions.contains(&Action::Watch { instance: MICRO, pid: ME.pid }));
+    let actions = core.stop(Outcome::Stopped);
+    assert!(actions.contains(&Action::Push { instance: MICRO, push: Push::Terminate }));
+    core.exited(MACRO, Exit::Signal(15));
+    assert_eq!(core.grace_is_over(), [Action::Over]);
+    assert_eq!(core.ending(), Some(&Outcome::Stopped));
+}
+
+#[test]
+fn a_client_needs_the_runs_token_and_may_stop_it() {
+    let mut core = both();
+    let client = |token: &str, question| Request::Client { protocol: PROTOCOL, token: token.into(), question };
+    core.connected(5, ME);
+    assert!(refusal(&core.request(5, client("wrong", Question::Status))).contains("token"));
+    core.connected(6, ME);
+    let token = core.token().to_owned();
+    assert_eq!(
+        core.request(6, client(&token, Question::Status)),
+        [Action::Ask { link: 6, question: Question::Status }]
+    );
+    let join = Question::Join { instance: "micro".into() };
+    assert!(refusal(&core.request(6, client(&token, join))).contains("--manual micro"));
+    let actions = core.request(6, client(&token, Question::Stop));
+    assert_eq!(actions[0], Action::Ask { link: 6, question: Question::Stop });
+    assert_eq!(core.ending(), Some(&Outcome::Stopped));
+}
+
+#[test]
+fn an_instance_that_cannot_be_started_ends_the_run() {
+    let mut core = both();
+    let actions = core.not_started(MICRO, "no such file".into());
+    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
+    assert_eq!(failure.what, "could not be started: no such file");
+    assert!(actions.contains(&Action::Push { instance: MACRO, push: Push::Terminate }));
+}
+
+#[test]
+fn a_budget_is_told_to_its_sender_now_or_with_its_welcome() {
+    let mut core = core_of(plan());
+    assert!(core.set_budget(1, 4000).is_empty());
+    let actions = join(&mut core, MICRO);
+    let Action::Answer { notice: Notice::Welcome(welcome), .. } = &actions[0] else { panic!() };
+    assert_eq!(welcome.sends[0].budget, 4000);
+    let notice = Notice::Budget { channel: 1, bytes: 8000 };
+    assert_eq!(
+        core.set_budget(1, 8000),
+        [Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] }]
+    );
+}
+
+#[test]
+fn what_is_no_request_ends_the_run_only_if_an_instance_sent_it() {
+    let mut core = both();
+    core.connected(9, ME);
+    assert_eq!(core.garbled(9, "noise".into()), [Action::Close { link: 9 }]);
+    assert!(core.ending().is_none());
+    core.garbled(0, "noise".into());
+    assert!(matches!(core.ending(), Some(Outcome::Failed(_))));
+}
