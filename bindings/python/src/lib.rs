@@ -10,6 +10,7 @@ mod instance;
 mod loan;
 mod message;
 mod model;
+mod run;
 mod settings;
 mod to_wire;
 
@@ -28,6 +29,8 @@ mod _ligament {
     use super::message::Message;
     #[pymodule_export]
     use super::model::{Model, Problem};
+    #[pymodule_export]
+    use super::run::{command_line, die_with_parent, Prepared};
     #[pymodule_export]
     use super::settings::{parse_assignment, Settings};
 

@@ -38,10 +38,10 @@ impl Message {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let next = match self.next_timestamp {
-            Some(next) => format!(", next_timestamp={next}"),
+            Some(next) => format!(", next_timestamp={next:?}"),
             None => String::new(),
         };
-        Ok(format!("Message(timestamp={}{next}, data={})", self.timestamp, self.data.bind(py).repr()?))
+        Ok(format!("Message(timestamp={:?}{next}, data={})", self.timestamp, self.data.bind(py).repr()?))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

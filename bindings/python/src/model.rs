@@ -69,11 +69,13 @@ impl From<&CoreProblem> for Problem {
 pub struct Model {
     builder: ModelBuilder,
     settings: Py<Settings>,
+    /// The files that it was read from.
+    pub files: Vec<PathBuf>,
 }
 
 impl Model {
     /// The builder with the settings that Python has in hand.
-    fn whole(&self, py: Python<'_>) -> ModelBuilder {
+    pub fn whole(&self, py: Python<'_>) -> ModelBuilder {
         let mut builder = self.builder.clone();
         builder.configuration_mut().settings = self.settings.borrow(py).inner.clone();
         builder
@@ -123,7 +125,7 @@ impl Model {
     fn new(py: Python<'_>, name: &str) -> PyResult<Model> {
         let builder = ModelBuilder::new(name).map_err(|error| errors::model(py, error.to_string()))?;
         let settings = Py::new(py, Settings { inner: ligament_model::Settings::new() })?;
-        Ok(Model { builder, settings })
+        Ok(Model { builder, settings, files: Vec::new() })
     }
 
     /// Takes over what files say; gives the problems with them.
@@ -131,6 +133,7 @@ impl Model {
         let (builder, problems) = load(py, &paths)?;
         let inner = builder.configuration().settings.clone();
         self.builder = builder;
+        self.files = paths;
         self.settings = Py::new(py, Settings { inner })?;
         Ok(problems.iter().map(Problem::from).collect())
     }

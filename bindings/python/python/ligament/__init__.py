@@ -25,6 +25,7 @@ from ._errors import (
 from ._instance import Instance
 from ._ligament import Array, Loan, Message, Problem, Settings, __version__
 from ._model import Model, Size
+from ._run import InstanceSummary, RunResult, run
 from ._submodel import Submodel, run_submodel
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Error",
     "Instance",
     "InstanceFlags",
+    "InstanceSummary",
     "Loan",
     "LogLevel",
     "Message",
@@ -44,6 +46,7 @@ __all__ = [
     "RegistrationError",
     "RunEndsError",
     "RunError",
+    "RunResult",
     "SettingError",
     "SettingTypeError",
     "SettingUnsetError",
@@ -56,5 +59,6 @@ __all__ = [
     "UnsendableError",
     "UsageError",
     "__version__",
+    "run",
     "run_submodel",
 ]

@@ -86,10 +86,19 @@ def watch(instance: "Instance") -> None:
         before(kind, error, trace)
 
     sys.excepthook = excepthook
-    atexit.register(_sign_off)
+    atexit.register(sign_off)
 
 
-def _sign_off() -> None:
+def forget() -> None:
+    """In a forked process: the instances, and their places in Python's logging, are the parent's."""
+    for handler in list(logging.getLogger().handlers):
+        if isinstance(handler, RunLogHandler):
+            logging.getLogger().removeHandler(handler)
+    _instances.clear()
+
+
+def sign_off() -> None:
+    """Signs off every instance of this process that has not ended."""
     for instance in list(_instances):
         try:
             instance.finish()

@@ -1,0 +1,7 @@
+"""`python -m ligament`: the command `ligament`."""
+
+import sys
+
+from ._cli import main
+
+sys.exit(main())

@@ -1,0 +1,115 @@
+"""Python functions as components: each of their instances is a forked process of the script.
+
+All are forked from the calling thread before the run begins, and wait on a pipe for their environment; so nothing of
+the runtime, neither descriptors nor threads, is in them.
+"""
+
+import json
+import logging
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from . import _logging
+from ._ligament import _die_with_parent
+
+
+class Waiting:
+    """Forked processes that wait to be told which instance they are."""
+
+    def __init__(self) -> None:
+        self._pipes: dict[str, tuple[int, int]] = {}
+
+    def fork(self, instance: str, function: Callable[[], Any]) -> None:
+        """Makes the process of an instance."""
+        reading, writing = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            # Libraries such as OpenBLAS have threads that survive no fork, and know it.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            os.close(writing)
+            for _, other in self._pipes.values():
+                os.close(other)
+            _child(parent, reading, function)
+        os.close(reading)
+        self._pipes[instance] = (pid, writing)
+
+    def start(self, instance: str, environment: dict[str, str], directory: os.PathLike, output: os.PathLike) -> int:
+        """Tells a process who it is; gives its number."""
+        pid, writing = self._pipes.pop(instance)
+        what = {"environment": environment, "directory": os.fspath(directory), "output": os.fspath(output)}
+        with open(writing, "w", encoding="utf-8") as pipe:
+            json.dump(what, pipe)
+        return pid
+
+    def end(self) -> None:
+        """Ends the processes that were never started."""
+        while self._pipes:
+            _, (pid, writing) = self._pipes.popitem()
+            os.close(writing)
+            os.waitpid(pid, 0)
+
+
+def _child(parent: int, reading: int, function: Callable[[], Any]) -> NoReturn:
+    """The whole life of a forked process. It never returns to the script."""
+    status = 1
+    try:
+        if not _die_with_parent(parent):
+            os._exit(1)
+        # A group of its own: Ctrl-C is for the script, which ends the run in order.
+        os.setpgid(0, 0)
+        with open(reading, encoding="utf-8") as pipe:
+            told = pipe.read()
+        if not told:
+            os._exit(0)
+        status = _live(json.loads(told), function)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+
+def _live(what: dict[str, Any], function: Callable[[], Any]) -> int:
+    os.environ.update(what["environment"])
+    os.chdir(what["directory"])
+    output = os.open(what["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.close(nothing)
+    # Even where the script replaced them, as notebooks do.
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _logging.forget()
+    try:
+        function()
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        if status:
+            _logging.report(leaving)
+        else:
+            _logging.sign_off()
+        return status
+    except BaseException as error:
+        traceback.print_exc()
+        _logging.report(error)
+        return 1
+    _logging.sign_off()
+    logging.shutdown()
+    return 0

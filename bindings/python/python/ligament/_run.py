@@ -1,0 +1,127 @@
+"""Running a model from a script."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from ._errors import ModelError, RunError
+from ._fork import Waiting
+from ._ligament import Settings, _Prepared
+from ._model import Model
+
+
+@dataclass(frozen=True)
+class InstanceSummary:
+    """What one instance did. Times in s."""
+
+    name: str
+    state: str
+    exit: str | None
+    model_time: float | None
+    iterations: int
+    total: float
+    computing: float
+    waiting: float
+    transferring: float
+    sent_messages: int
+    sent_bytes: int
+    received_messages: int
+    received_bytes: int
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run went."""
+
+    directory: Path
+    """The run directory, with everything that the run did."""
+    state: str
+    """"done", "failed", "stopped" or "interrupted"."""
+    reason: str | None
+    """Why it failed."""
+    duration: float
+    """How long it took, s."""
+    instances: dict[str, InstanceSummary]
+    """What each instance did, by name."""
+    failed: str | None = None
+    """Which instance failed first."""
+    last_lines: tuple[str, ...] = ()
+    """What that one printed last."""
+
+    def output(self, instance: str) -> str:
+        """What an instance printed."""
+        return (self.directory / "instances" / instance / "output.log").read_text(errors="replace")
+
+    @property
+    def log(self) -> str:
+        """The run's log."""
+        return (self.directory / "manager.log").read_text(errors="replace")
+
+
+def run(
+    model: Model | str | PathLike[str],
+    functions: Mapping[str, Callable[[], Any]] | None = None,
+    *,
+    settings: Settings | Mapping[str, Any] | None = None,
+    run_dir: str | PathLike[str] | None = None,
+    show: str = "log",
+) -> RunResult:
+    """Runs a model on this machine and waits for its end.
+
+    Args:
+        model: The model, or a file to read it from.
+        functions: Python functions, by the name of the component (or implementation) whose work they do. Each of
+            its instances is a forked process, in which the function makes an `Instance` and takes part in the run.
+        settings: Settings laid over those of the model.
+        run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
+        show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.
+
+    Raises:
+        ModelError: The model has errors; all of them are in its `problems`.
+        RunError: The run failed; its text begins with the reason, and its `result` tells the rest.
+        KeyboardInterrupt: The run was interrupted, and has ended in order.
+
+    Call it before the script starts threads of its own, or where they do no harm to a fork.
+    """
+    if not isinstance(model, Model):
+        model = Model.load(model)
+    functions = dict(functions or {})
+    problems, prepared = _Prepared.make(model, list(functions), settings)
+    if prepared is None:
+        raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
+    waiting = Waiting()
+    try:
+        for instance, component, implementation in prepared.functions():
+            function = functions.get(component) or functions[implementation]
+            waiting.fork(instance, function)
+        directory = None if run_dir is None else fspath(run_dir)
+        record, directory, failed = prepared.run(waiting.start, directory, show)
+    finally:
+        waiting.end()
+    result = _result(json.loads(record), Path(directory), failed)
+    if result.state == "interrupted":
+        raise KeyboardInterrupt
+    if result.state != "done":
+        raise RunError(_why(result), result)
+    return result
+
+
+def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str]] | None) -> RunResult:
+    fields = InstanceSummary.__dataclass_fields__
+    instances = {
+        one["name"]: InstanceSummary(**{field: one.get(field) for field in fields}) for one in record["instances"]
+    }
+    name, lines = failed or (None, [])
+    return RunResult(
+        directory, record["state"], record["reason"], record["duration"] or 0.0, instances, name, tuple(lines)
+    )
+
+
+def _why(result: RunResult) -> str:
+    text = result.reason or f"the run was {result.state}"
+    if result.last_lines:
+        text += f"\nThe last lines of {result.failed}:\n  " + "\n  ".join(result.last_lines)
+    return f"{text}\nRun directory: {result.directory}"

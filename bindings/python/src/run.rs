@@ -1,0 +1,167 @@
+//! Runs from Python: the core's own runtime, with Python functions as components, and the command `ligament`.
+
+use crate::errors;
+use crate::model::{Model, Problem};
+use crate::settings::any_settings;
+use ligament_agent::Started;
+use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, ToStart};
+use ligament_model::Resolved;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A model that has been checked and expanded, ready to be run.
+#[pyclass(module = "ligament._ligament", name = "_Prepared", frozen)]
+pub struct Prepared {
+    model: Resolved,
+    text: String,
+    files: Vec<PathBuf>,
+    /// The components that functions are given for.
+    functions: HashSet<String>,
+}
+
+/// Has Python hand an instance's environment to the process that was forked for it.
+struct Forked<'a> {
+    components: &'a HashSet<String>,
+    start: Py<PyAny>,
+}
+
+impl Starter for Forked<'_> {
+    fn makes(&self, component: &str) -> bool {
+        self.components.contains(component)
+    }
+
+    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String> {
+        Python::attach(|py| {
+            let environment = PyDict::new(py);
+            for (name, value) in what.environment {
+                environment.set_item(name, value)?;
+            }
+            let process = self.start.call1(py, (what.instance, environment, what.directory, what.output))?;
+            Ok(Started { pid: process.extract(py)?, leads_group: true })
+        })
+        .map_err(|error: PyErr| error.to_string())
+    }
+}
+
+#[pymethods]
+impl Prepared {
+    /// Checks a model, with settings laid over its own and functions for some components. Gives the problems, and,
+    /// if there are no errors, what to run.
+    #[staticmethod]
+    fn make(
+        py: Python<'_>,
+        model: PyRef<'_, Model>,
+        functions: Vec<String>,
+        settings: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<Problem>, Option<Prepared>)> {
+        let mut config = model.whole(py).into_configuration();
+        if let Some(settings) = settings {
+            config.settings.update(&any_settings(&settings)?);
+        }
+        let names: HashSet<String> = functions.into_iter().collect();
+        let options = CheckOptions {
+            given: Given::Names(names.clone()),
+            files: Files::MustExist,
+            ..CheckOptions::default()
+        };
+        let report = py.detach(|| check_configuration(config, &options));
+        let problems = report.problems.iter().map(Problem::from).collect();
+        if !report.is_ok() {
+            return Ok((problems, None));
+        }
+        let Some(resolved) = report.resolved else { return Ok((problems, None)) };
+        let mut used = HashSet::new();
+        let mut functions = HashSet::new();
+        for component in &resolved.components {
+            let of_program = component.implementation.as_ref().map(ToString::to_string);
+            let name = component.name.to_string();
+            let found =
+                [Some(name.clone()), of_program].into_iter().flatten().find(|name| names.contains(name));
+            if let Some(found) = found {
+                used.insert(found);
+                functions.insert(name);
+            }
+        }
+        if let Some(unused) = names.iter().find(|name| !used.contains(*name)) {
+            let known: Vec<String> = resolved.components.iter().map(|c| c.name.to_string()).collect();
+            return Err(errors::model(
+                py,
+                format!(
+                    "a function is given for \"{unused}\", but the model has no such component or implementation; its \
+                     components are {}",
+                    known.join(", ")
+                ),
+            ));
+        }
+        let text = report.configuration.to_yaml();
+        Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
+    }
+
+    /// The instances that functions are given for: name, component, and the component's implementation.
+    fn functions(&self) -> Vec<(String, String, Option<String>)> {
+        let instances = self.model.instances.iter().map(|instance| {
+            let component = &self.model.components[instance.component as usize];
+            let of_program = component.implementation.as_ref().map(ToString::to_string);
+            (instance.name.to_string(), component.name.to_string(), of_program)
+        });
+        instances.filter(|(_, component, _)| self.functions.contains(component)).collect()
+    }
+
+    /// Runs it to its end, on the calling thread, which must be the one that forked. `start` is called with an
+    /// instance's name, environment, directory and output file, and gives the process's number. Gives the record as
+    /// JSON, the run directory, and which instance failed with its last lines.
+    #[pyo3(signature = (start, run_dir, show))]
+    #[allow(clippy::type_complexity)] // A tuple for one caller.
+    fn run(
+        &self,
+        py: Python<'_>,
+        start: Py<PyAny>,
+        run_dir: Option<PathBuf>,
+        show: &str,
+    ) -> PyResult<(String, PathBuf, Option<(String, Vec<String>)>)> {
+        let show = match show {
+            "nothing" => Show::Nothing,
+            "log" => Show::Log,
+            "view" => Show::View,
+            other => {
+                return Err(errors::usage(
+                    py,
+                    format!("\"{other}\" cannot be shown; give \"nothing\", \"log\" or \"view\""),
+                ))
+            }
+        };
+        let options = RunOptions {
+            directory: run_dir,
+            manual: Vec::new(),
+            show,
+            model_files: self.files.clone(),
+            model_text: self.text.clone(),
+        };
+        let mut forked = Forked { components: &self.functions, start };
+        let result = py
+            .detach(|| run_model(&self.model, &options, Some(&mut forked)))
+            .map_err(|why| errors::raise(py, "RunError", format!("the run could not begin: {why}")))?;
+        let record = serde_json::to_string(&result.record)
+            .map_err(|error| errors::raise(py, "RunError", error.to_string()))?;
+        Ok((record, result.directory, result.failed))
+    }
+}
+
+/// Has this process die with the thread that forked it. False if that has ended already.
+#[pyfunction]
+#[pyo3(name = "_die_with_parent")]
+pub fn die_with_parent(parent: i32) -> bool {
+    use rustix::process::{getppid, set_parent_process_death_signal, Pid, Signal};
+    set_parent_process_death_signal(Some(Signal::KILL)).is_ok() && getppid() == Pid::from_raw(parent)
+}
+
+/// The command `ligament` with these arguments, of which the first is its name. Gives the exit status.
+#[pyfunction]
+#[pyo3(name = "_command_line")]
+pub fn command_line(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
+    py.detach(|| ligament_cli::main(arguments))
+}
