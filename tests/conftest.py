@@ -1,0 +1,88 @@
+"""What the tests with several processes share: the command, a compiler, and a watchdog for every run."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def ligament():
+    """The command under test."""
+    found = shutil.which("ligament", path=f"{ROOT / 'target/release'}:{os.environ['PATH']}")
+    assert found, "there is no command `ligament`; run `make build` first"
+    return found
+
+
+@pytest.fixture(scope="session")
+def compile_cpp(tmp_path_factory):
+    """Compiles one C++ file against the build tree, once a session."""
+    made = {}
+
+    def compile(source):
+        source = Path(source)
+        if source not in made:
+            program = tmp_path_factory.mktemp("programs") / source.stem
+            subprocess.run(
+                [
+                    "g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program),
+                    f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include",
+                    f"-L{ROOT}/target/release", "-lligament", f"-Wl,-rpath,{ROOT}/target/release",
+                ],
+                check=True,
+            )
+            made[source] = program
+        return made[source]
+
+    return compile
+
+
+class Ran:
+    """A run that is over."""
+
+    def __init__(self, status, text, directory):
+        self.status, self.text, self.directory = status, text, directory
+
+    def file(self, instance, name):
+        """The text of a file that an instance left in its working directory."""
+        found = list((self.directory / "instances" / instance).rglob(name))
+        assert len(found) == 1, f"{name} of {instance}: {found}\n{self.text}"
+        return found[0].read_text()
+
+
+@pytest.fixture
+def run(ligament, tmp_path):
+    """Runs a model text to its end; returns exit status, what was printed, and the run directory."""
+    count = 0
+
+    def run(model, *arguments, limit=60):
+        nonlocal count
+        count += 1
+        file = tmp_path / f"model{count}.ymmsl"
+        file.write_text(model)
+        directory = tmp_path / f"run{count}"
+        done = subprocess.run(
+            [ligament, "run", str(file), "--run-dir", str(directory), *arguments],
+            cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=limit,
+        )
+        return Ran(done.returncode, done.stdout, directory)
+
+    return run
+
+
+@pytest.fixture
+def python_program(tmp_path):
+    """Writes a Python component; returns the yMMSL text of its implementation."""
+
+    def write(name, body):
+        path = tmp_path / f"{name}.py"
+        path.write_text("from ligament import *\n" + body)
+        return f"{{executable: {sys.executable}, args: [{path}]}}"
+
+    return write

@@ -1,0 +1,18 @@
+// A submodel that knows nothing of who it is coupled to: it shows its number, takes another, and adds one, for as
+// many steps as the setting says; then it leaves its number in a file.
+#include <ligament/ligament.hpp>
+
+#include <fstream>
+
+int main() {
+    ligament::Instance instance({{ligament::Operator::O_I, {"out"}}, {ligament::Operator::S, {"in"}}});
+    while (instance.reuse_instance()) {
+        auto number = instance.get_setting_as<std::int64_t>("start");
+        const auto steps = instance.get_setting_as<std::int64_t>("steps");
+        for (std::int64_t step = 0; step < steps; ++step) {
+            instance.send("out", ligament::Message(static_cast<double>(step), number));
+            number = instance.receive("in").data().as<std::int64_t>() + 1;
+        }
+        std::ofstream("number.txt") << number;
+    }
+}
