@@ -107,7 +107,8 @@ fn strangers_are_refused_and_the_run_goes_on() {
 
     for (link, change) in (60..).zip(["token", "instance", "protocol"]) {
         core.connected(link, ME);
-        let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language } = hello(&core, MACRO)
+        let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language } =
+            hello(&core, MACRO)
         else {
             unreachable!()
         };
@@ -116,8 +117,7 @@ fn strangers_are_refused_and_the_run_goes_on() {
             "instance" => instance = "nobody".into(),
             _ => protocol += 1,
         }
-        let actions =
-            core.request(link, Request::Hello { protocol, instance, token, pid, ports, language });
+        let actions = core.request(link, Request::Hello { protocol, instance, token, pid, ports, language });
         assert!(refusal(&actions).contains(change), "{actions:?}");
         assert!(actions.contains(&Action::Close { link }));
     }
@@ -142,8 +142,8 @@ fn ports_that_do_not_fit_are_refused_and_end_the_run() {
     let Request::Hello { protocol, instance, token, pid, language, .. } = hello(&core, MACRO) else {
         unreachable!()
     };
-    let actions = core
-        .request(0, Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language });
+    let actions =
+        core.request(0, Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language });
     assert!(refusal(&actions).contains("\"out\""));
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.instance, Some(MACRO));
@@ -281,7 +281,8 @@ fn every_unclean_end_ends_the_run_with_its_own_reason() {
         let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
         assert!(failure.what.contains(words), "{}", failure.what);
         assert!(actions.contains(&Action::Push { instance: MACRO, push: Push::Terminate }));
-        let ends = |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
+        let ends =
+            |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
         assert!(actions.iter().any(ends) && actions.contains(&Action::Grace));
         assert!(!actions.contains(&Action::Over));
     }
@@ -368,10 +369,7 @@ fn a_budget_is_told_to_its_sender_now_or_with_its_welcome() {
     let Action::Answer { notice: Notice::Welcome(welcome), .. } = &actions[0] else { panic!() };
     assert_eq!(welcome.sends[0].budget, 4000);
     let notice = Notice::Budget { channel: 1, bytes: 8000 };
-    assert_eq!(
-        core.set_budget(1, 8000),
-        [Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] }]
-    );
+    assert_eq!(core.set_budget(1, 8000), [Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] }]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::runtime::{run_model, RunOptions, RunResult, Show};
+use crate::runtime::{check_instance, run_model, RunOptions, RunResult, Show};
 use ligament_analysis::Files;
 use ligament_manager::{in_seconds, summary_table, RunState};
 
@@ -25,6 +25,11 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         }
         return crate::BAD_USE;
     };
+    for name in &arguments.manual {
+        if let Err(error) = check_instance(model, name) {
+            return refuse(arguments, &format!("--manual: {error}"));
+        }
+    }
     let options = RunOptions {
         directory: arguments.run_dir.clone(),
         manual: arguments.manual.clone(),
@@ -37,10 +42,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
             tell(arguments, &result);
             result.exit_status()
         }
-        Err(error) => {
-            refuse(arguments, &error);
-            crate::FAILED
-        }
+        Err(error) => refuse(arguments, &error),
     }
 }
 

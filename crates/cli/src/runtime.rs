@@ -5,8 +5,8 @@ use crate::view::View;
 use ligament_agent::{Core, Exit, Host, InstanceView, Outcome, Phase, Plan, Report, RunView, Started, State};
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
-    Counters, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
-    Waits,
+    Counters, InstanceRecord, Knot, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState,
+    Standing, Wait, Waits,
 };
 use ligament_model::Resolved;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
 /// How often to look for instances that wait for each other.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(250);
 /// Lines of an instance's output that are shown when it fails.
 const LAST_LINES: usize = 20;
 
@@ -105,9 +105,8 @@ pub fn run_model<'a>(
     let began = Moment::now();
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let mut plan = Plan::of(model, &directory.name())?;
-    for name in &options.manual {
-        let found = plan.instances.iter_mut().find(|instance| instance.name == *name);
-        found.ok_or_else(|| unknown_instance(model, name))?.by_hand = true;
+    for instance in plan.instances.iter_mut().filter(|instance| options.manual.contains(&instance.name)) {
+        instance.by_hand = true;
     }
     directory.write("model.ymmsl", &options.model_text)?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
@@ -129,13 +128,12 @@ pub fn run_model<'a>(
         began,
         record: new_record(model, options, began),
         exits: vec![None; model.instances.len()],
+        budgets: plan.channels.iter().map(|channel| channel.budget).collect(),
         epochs: Vec::new(),
         told: Vec::new(),
     };
     runtime.record.run = runtime.directory.name();
-    runtime.prepare_all()?;
-    runtime.save();
-    let result = ligament_agent::run(plan, &mut runtime);
+    let result = runtime.prepare_all().and_then(|()| ligament_agent::run(plan, &mut runtime));
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
@@ -150,12 +148,19 @@ pub fn run_model<'a>(
     }
 }
 
-fn unknown_instance(model: &Resolved, name: &str) -> String {
+/// Whether the model has this instance.
+///
+/// # Errors
+/// It has not; says which it has.
+pub fn check_instance(model: &Resolved, name: &str) -> Result<(), String> {
+    if model.instances.iter().any(|instance| instance.name.to_string() == name) {
+        return Ok(());
+    }
     let names: Vec<String> = model.instances.iter().map(|instance| instance.name.to_string()).collect();
-    match ligament_model::nearest(name, names.iter().map(String::as_str)) {
+    Err(match ligament_model::nearest(name, names.iter().map(String::as_str)) {
         Some(meant) => format!("the model has no instance \"{name}\"; did you mean \"{meant}\"?"),
         None => format!("the model has no instance \"{name}\"; it has {}", names.join(", ")),
-    }
+    })
 }
 
 fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecord {
@@ -189,6 +194,8 @@ struct Runtime<'a> {
     began: Moment,
     record: RunRecord,
     exits: Vec<Option<Exit>>,
+    /// The budget of each channel, bytes.
+    budgets: Vec<u64>,
     /// The epochs of all instances at the last looks, to see who has not moved.
     epochs: Vec<Vec<u64>>,
     /// Knots that were reported already, by their lowest member.
@@ -287,6 +294,12 @@ impl Runtime<'_> {
             Outcome::Interrupted => RunState::Interrupted,
             Outcome::Failed(failure) => {
                 let mut why = self.reason(failure);
+                // The others were ended for this one's sake.
+                for (i, record) in self.record.instances.iter_mut().enumerate() {
+                    if record.state == Standing::Failed.name() && failure.instance != Some(i as u32) {
+                        record.state = "stopped".to_owned();
+                    }
+                }
                 if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
                     why.push_str(&format!(" (its process: {exit})"));
                 }
@@ -322,50 +335,65 @@ impl Runtime<'_> {
         text
     }
 
-    /// Grows a budget where instances wait for each other and one of them for room; else says so, once.
-    fn look_for_knots(&mut self, seen: &[Observation]) -> Vec<(u32, u64)> {
-        const LOOKS: usize = 3;
+    /// Looks for instances that have been waiting for each other for several looks. If one of them waits for room,
+    /// the smallest budget among them is to grow (Parks, 1995); if not, that is said once.
+    fn look_for_knots(&mut self, seen: &[Observation], limit: u64) -> Vec<(u32, u64)> {
+        const LOOKS: usize = 4;
         self.epochs.push(seen.iter().map(|one| one.epoch).collect());
         if self.epochs.len() > LOOKS {
             self.epochs.remove(0);
         }
-        let still = |i: u32| {
-            self.epochs.len() == LOOKS
-                && self.epochs.iter().all(|look| look[i as usize] == seen[i as usize].epoch)
+        let has_not_moved = |i: u32| {
+            let epoch = seen[i as usize].epoch;
+            self.epochs.len() == LOOKS && self.epochs.iter().all(|look| look[i as usize] == epoch)
         };
-        let channels = &self.model.channels;
         let ends = |id: u32| {
-            let channel = channels.get(id as usize)?;
+            let channel = self.model.channels.get(id as usize)?;
             Some((channel.from.instance, channel.to.instance))
         };
         let mut waits = Waits::of(seen, ends);
-        waits.waits.retain(|wait| still(wait.instance));
+        waits.waits.retain(|wait| has_not_moved(wait.instance));
         let Some(knot) = waits.knot() else {
             return Vec::new();
         };
+        let full = knot.waits.iter().filter(|wait| wait.to_send).map(|wait| wait.channel);
+        let smallest = full.min_by_key(|&channel| self.budgets[channel as usize]);
+        if let Some(channel) = smallest.filter(|&channel| self.budgets[channel as usize] < limit) {
+            let budget = &mut self.budgets[channel as usize];
+            *budget = budget.saturating_mul(2).min(limit);
+            let (bytes, end) = (*budget, self.model.end_name(self.model.channels[channel as usize].from));
+            let text = format!(
+                "a full conduit kept instances waiting for each other; the budget of {end} is now {}",
+                ligament_manager::in_bytes(bytes as f64)
+            );
+            self.add(Level::Info, "run", &text);
+            self.epochs.clear();
+            return vec![(channel, bytes)];
+        }
+        self.tell_of(&knot);
+        Vec::new()
+    }
+
+    fn tell_of(&mut self, knot: &Knot) {
         let first = knot.waits.iter().map(|wait| wait.instance).min().unwrap_or_default();
         if self.told.contains(&first) {
-            return Vec::new();
+            return;
         }
         self.told.push(first);
-        let words: Vec<String> = knot
-            .waits
-            .iter()
-            .map(|wait| {
-                let channel = &channels[wait.channel as usize];
-                let (what, end) = match wait.to_send {
-                    true => ("for room to send to", channel.to),
-                    false => ("for a message from", channel.from),
-                };
-                format!("{} waits {what} {}", self.name(wait.instance), self.model.end_name(end))
-            })
-            .collect();
+        let one = |wait: &Wait| {
+            let channel = &self.model.channels[wait.channel as usize];
+            let (what, end) = match wait.to_send {
+                true => ("for room to send to", channel.to),
+                false => ("for a message from", channel.from),
+            };
+            format!("{} waits {what} {}", self.name(wait.instance), self.model.end_name(end))
+        };
+        let words: Vec<String> = knot.waits.iter().map(one).collect();
         let text = format!(
             "these wait for each other: {}; unless one of them waits with a time-out, nothing will happen any more",
             words.join("; ")
         );
         self.add(Level::Warning, "run", &text);
-        Vec::new()
     }
 }
 
@@ -375,7 +403,8 @@ fn observe(name: String, component: u32, view: &InstanceView, now: u64) -> Obser
     let standing = match (view.phase, view.status.as_ref().map(|status| status.state)) {
         (Phase::Waiting, _) => Standing::NotStarted,
         (Phase::Started, _) => Standing::Starting,
-        (Phase::Gone(_), Some(State::Ended)) | (Phase::Finished, _) => Standing::Done,
+        (Phase::Gone(exit), Some(State::Ended)) if exit.is_clean() => Standing::Done,
+        (Phase::Finished, _) => Standing::Done,
         (Phase::Gone(_), _) => Standing::Failed,
         (Phase::Running, state) => {
             let channel = view.status.as_ref().and_then(|status| status.waits_channel);
@@ -524,10 +553,12 @@ impl Host for Runtime<'_> {
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<(u32, u64)> {
         let seen = self.observe(&view.instances, view.now);
-        let records = self.records(&seen);
-        if let Some(screen) = &mut self.view {
-            screen.draw(self.model, &seen, &records, view.now);
+        if self.view.is_some() {
+            let records = self.records(&seen);
+            if let Some(screen) = &mut self.view {
+                screen.draw(self.model, &seen, &records, view.now);
+            }
         }
-        self.look_for_knots(&seen)
+        self.look_for_knots(&seen, view.core.memory().1)
     }
 }

@@ -49,10 +49,8 @@ impl Command {
         let child = command.spawn().map_err(|error| {
             let hint = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",
-                _ if error.raw_os_error() == Some(8) => {
-                    "; if it is a script, its first line must name its \
-                                                        interpreter, such as #!/bin/sh"
-                }
+                // The file itself was found when the command was prepared.
+                std::io::ErrorKind::NotFound => "; is the interpreter that its first line (#!) names there?",
                 _ => "",
             };
             format!("{} cannot be started: {error}{hint}", self.program.display())

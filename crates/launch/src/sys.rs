@@ -13,7 +13,7 @@ pub fn tie_to_parent(command: &mut Command, open_files: Option<Rlimit>) {
         if rustix::process::getppid() != Some(parent) {
             return Err(rustix::io::Errno::SRCH.into());
         }
-        if let Some(limit) = open_files.clone() {
+        if let Some(limit) = open_files {
             rustix::process::setrlimit(Resource::Nofile, limit)?;
         }
         Ok(())

@@ -1,0 +1,365 @@
+//! Whole runs by the command itself: that they go well, that every way of failing ends them with the reason first
+//! and leaves no process behind, and that they can be asked, stopped and joined.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// Longer than any of these takes; only a hang reaches it.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+fn ligament() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ligament"));
+    command.stdin(Stdio::null()).env_remove("WAY");
+    command
+}
+
+/// The program of the instances: `examples/peer.rs`.
+fn peer() -> PathBuf {
+    let mut path = std::env::current_exe().unwrap();
+    path.pop();
+    path.pop();
+    path.join("examples/peer")
+}
+
+/// A directory of its own for each test, with a model in it.
+struct Place {
+    path: PathBuf,
+}
+
+impl Place {
+    fn new(test: &str, micro: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("ligament-runs-{}-{test}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        let model = format!(
+            "ymmsl_version: v0.1
+model:
+  name: pair
+  components:
+    macro: {{implementation: macro, ports: {{o_i: out, s: in}}}}
+    micro: {{implementation: micro, ports: {{f_init: in, o_f: out}}}}
+  conduits:
+    macro.out: micro.in
+    micro.out: macro.in
+settings:
+  steps: 10
+implementations:
+  macro: {{executable: {peer}, args: [macro]}}
+  micro: {micro}
+",
+            peer = peer().display()
+        );
+        std::fs::write(path.join("pair.ymmsl"), model).unwrap();
+        Place { path }
+    }
+
+    /// A micro model that goes wrong at step 3, in this way.
+    fn failing(test: &str, way: &str) -> Place {
+        Place::new(test, &format!("{{executable: {}, args: [micro, {way}]}}", peer().display()))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = ligament();
+        command.args(arguments).current_dir(&self.path);
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        let mut arguments = vec!["run", "pair.ymmsl", "--run-dir", "run"];
+        arguments.extend(more);
+        finish(self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn start(&self, more: &[&str]) -> Child {
+        let mut arguments = vec!["run", "pair.ymmsl", "--run-dir", "run"];
+        arguments.extend(more);
+        self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Output {
+        finish(self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn record(&self) -> serde_json::Value {
+        let text = std::fs::read_to_string(self.path.join("run/run.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Asks for the state until it is as wanted.
+    fn wait_for(&self, wanted: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+        let began = Instant::now();
+        loop {
+            let output = self.ask(&["status", "run", "--json"]);
+            if output.status.success() {
+                let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                if wanted(&json) {
+                    return json;
+                }
+            }
+            assert!(began.elapsed() < WATCHDOG, "it never came: {output:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits until micro has printed its last line and stands still.
+    fn wait_for_micro(&self) {
+        let began = Instant::now();
+        let output = self.path.join("run/instances/micro/output.log");
+        while !std::fs::read_to_string(&output).is_ok_and(|text| text.contains("last line")) {
+            assert!(began.elapsed() < WATCHDOG);
+            std::thread::yield_now();
+        }
+    }
+
+    /// No process of the run is left.
+    fn assert_all_gone(&self) {
+        for instance in self.record()["instances"].as_array().unwrap() {
+            if let Some(pid) = instance["pid"].as_u64() {
+                assert!(is_gone(pid), "{} still runs", instance["name"]);
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+fn is_gone(pid: u64) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        // A zombie whose new parent has not yet looked is gone for our purposes.
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    }
+}
+
+/// Waits for a process, and kills it if it hangs.
+fn finish(child: Child) -> Output {
+    let pid = rustix::process::Pid::from_child(&child);
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    match receiver.recv_timeout(WATCHDOG) {
+        Ok(output) => output.unwrap(),
+        Err(_) => {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            panic!("the command hangs");
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The first line that says why.
+fn reason(output: &Output) -> String {
+    let all = text(&output.stderr);
+    all.lines().find(|line| line.starts_with("ligament: ")).unwrap_or_else(|| panic!("{all}")).to_owned()
+}
+
+#[test]
+fn a_model_of_two_instances_runs_to_its_end() {
+    let place = Place::failing("well", "never");
+    let output = place.run(&["-s", "steps=20"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let record = place.record();
+    assert_eq!(record["state"], "done");
+    for instance in record["instances"].as_array().unwrap() {
+        assert_eq!((&instance["state"], &instance["sent_messages"]), (&"done".into(), &20.into()));
+    }
+    let shown = text(&output.stdout);
+    assert!(shown.contains("macro") && shown.contains("run directory: run"), "{shown}");
+    let run = place.path.join("run");
+    for file in ["model.ymmsl", "manager.log", "instances/macro/output.log", "instances/micro/workdir"] {
+        assert!(run.join(file).exists(), "{file}");
+    }
+    assert!(std::fs::read_to_string(run.join("settings.yaml")).unwrap().contains("steps: 20"));
+    assert!(!run.join("token").exists());
+    place.assert_all_gone();
+
+    let again = place.run(&[]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(reason(&again).contains("holds a run already"));
+}
+
+#[test]
+fn every_way_of_failing_ends_the_run_with_its_reason_first() {
+    for (way, words) in [
+        ("exit", "micro ended with exit status 3"),
+        ("abort", "micro was ended by signal SIGABRT"),
+        ("report", "micro reported an error: the temperature is negative"),
+        ("leave", "micro ended without saying that it is done"),
+    ] {
+        let place = Place::failing(way, way);
+        let output = place.run(&["--quiet"]);
+        assert_eq!(output.status.code(), Some(1), "{way}");
+        let all = text(&output.stderr);
+        let first = all.lines().next().unwrap();
+        assert!(first.contains(words), "{way}: {all}");
+        assert!(all.contains("this is the last line of micro"), "{way}: {all}");
+        assert_eq!(place.record()["state"], "failed");
+        place.assert_all_gone();
+    }
+}
+
+#[test]
+fn a_program_that_never_registers_fails_the_run() {
+    let place = Place::new("silent", &format!("{{executable: {}, args: [silent]}}", peer().display()));
+    let output = place.run(&["--quiet"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(reason(&output).contains("never registered"), "{}", reason(&output));
+    place.assert_all_gone();
+}
+
+#[test]
+fn an_instance_killed_from_outside_fails_the_run() {
+    let place = Place::failing("killed", "wait");
+    let run = place.start(&["--quiet"]);
+    place.wait_for_micro();
+    let state = place.wait_for(|json| json["instances"][1]["state"] == "computing");
+    let pid = state["instances"][1]["pid"].as_i64().unwrap() as i32;
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let output = finish(run);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(reason(&output).contains("micro was ended by signal SIGKILL"), "{}", reason(&output));
+    place.assert_all_gone();
+}
+
+#[test]
+fn a_missing_executable_is_found_before_anything_runs() {
+    let place = Place::new("missing", "{executable: ./nowhere}");
+    let output = place.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let all = text(&output.stderr);
+    assert!(all.starts_with("pair.ymmsl:") && all.contains("./nowhere"), "{all}");
+    assert!(!place.path.join("run").exists());
+}
+
+#[test]
+fn a_script_whose_interpreter_is_missing_fails_the_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("interpreter", "{executable: ./script}");
+    let script = place.path.join("script");
+    std::fs::write(&script, "#!/nowhere/interpreter\n").unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = place.run(&["--quiet"]);
+    assert_eq!(output.status.code(), Some(1));
+    let why = reason(&output);
+    assert!(why.contains("micro could not be started") && why.contains("interpreter"), "{why}");
+    place.assert_all_gone();
+}
+
+#[test]
+fn one_that_does_not_heed_the_end_is_killed_with_all_its_children() {
+    let script = "{script: \"trap '' TERM; sleep 1000 & echo $! > child; wait; wait\"}";
+    let place = Place::new("stubborn", script);
+    let run = place.start(&["--quiet"]);
+    let began = Instant::now();
+    let child = place.path.join("run/instances/micro/workdir/child");
+    let pid: u64 = loop {
+        match std::fs::read_to_string(&child).ok().and_then(|text| text.trim().parse().ok()) {
+            Some(pid) => break pid,
+            None => assert!(began.elapsed() < WATCHDOG),
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(place.ask(&["stop", "run"]).status.code(), Some(0));
+    let output = finish(run);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(place.record()["state"], "stopped");
+    place.assert_all_gone();
+    assert!(is_gone(pid));
+}
+
+#[test]
+fn an_interrupt_ends_the_run_in_order() {
+    let place = Place::failing("interrupt", "wait");
+    let run = place.start(&[]);
+    place.wait_for_micro();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&run), rustix::process::Signal::INT)
+        .unwrap();
+    let output = finish(run);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(place.record()["state"], "interrupted");
+    place.assert_all_gone();
+}
+
+#[test]
+fn a_run_tells_who_waits_for_whom_and_can_be_stopped() {
+    let place = Place::failing("status", "wait");
+    let run = place.start(&[]);
+    place.wait_for_micro();
+    let state = place.wait_for(|json| json["instances"][0]["waits_for"] == "micro.out");
+    assert_eq!(state["state"], "running");
+    assert_eq!(state["instances"][0]["state"], "waiting to receive");
+    assert!(text(&place.ask(&["status", "run"]).stdout).contains("micro.out"));
+    assert!(text(&place.ask(&["logs", "run"]).stdout).contains("registered"));
+    assert!(text(&place.ask(&["logs", "run", "micro"]).stdout).contains("last line of micro"));
+    let unknown = place.ask(&["logs", "run", "nobody"]);
+    assert!(unknown.status.code() == Some(2) && text(&unknown.stderr).contains("macro, micro"));
+    let follow = place.command(&["logs", "-f", "run"]).stdout(Stdio::piped()).spawn().unwrap();
+
+    assert_eq!(place.ask(&["stop", "run"]).status.code(), Some(0));
+    assert_eq!(finish(run).status.code(), Some(1));
+    place.assert_all_gone();
+    assert!(text(&finish(follow).stdout).contains("the run is stopped"));
+    let after = place.ask(&["stop", "run"]);
+    assert!(after.status.code() == Some(1) && text(&after.stderr).contains("not running"));
+    assert!(text(&place.ask(&["status", "run"]).stdout).contains("stopped"));
+}
+
+#[test]
+fn an_instance_started_by_hand_joins_its_run() {
+    let place = Place::failing("join", "never");
+    let run = place.start(&["--manual", "micro"]);
+    place.wait_for(|json| json["instances"][0]["waits_for"] == "micro.out");
+    let refused = place.ask(&["join", "run", "macro"]);
+    assert!(text(&refused.stderr).contains("--manual macro"), "{}", text(&refused.stderr));
+    let shown = text(&place.ask(&["join", "run", "micro"]).stdout);
+    assert!(shown.contains("export LIGAMENT_TOKEN='"), "{shown}");
+    let joined = place.ask(&["join", "run", "micro", "--", peer().to_str().unwrap(), "micro"]);
+    assert_eq!(joined.status.code(), Some(0), "{}", text(&joined.stderr));
+    assert_eq!(finish(run).status.code(), Some(0));
+    assert_eq!(place.record()["instances"][1]["state"], "done");
+    let unknown = place.ask(&["run", "pair.ymmsl", "--manual", "mirco"]);
+    assert!(unknown.status.code() == Some(2) && reason(&unknown).contains("\"micro\""));
+}
+
+#[test]
+fn instances_die_with_a_manager_that_is_killed() {
+    let place = Place::failing("lost", "wait");
+    let run = place.start(&[]);
+    place.wait_for_micro();
+    let state = place.wait_for(|json| json["instances"][1]["state"] == "computing");
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    finish(run);
+    let began = Instant::now();
+    for instance in state["instances"].as_array().unwrap() {
+        while !is_gone(instance["pid"].as_u64().unwrap()) {
+            assert!(began.elapsed() < WATCHDOG, "{} outlives its manager", instance["name"]);
+            std::thread::yield_now();
+        }
+    }
+    assert!(text(&place.ask(&["status", "run"]).stdout).contains("lost"));
+}
+
+#[test]
+fn json_is_one_object_that_says_whether_it_went_well() {
+    for (way, ok, status) in [("never", true, 0), ("exit", false, 1)] {
+        let place = Place::failing(&format!("json-{way}"), way);
+        let output = place.run(&["--json"]);
+        assert_eq!(output.status.code(), Some(status));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["ok"], ok);
+        assert!(Path::new(json["directory"].as_str().unwrap()).is_absolute());
+        assert_eq!(json["last_lines"].is_array(), !ok);
+    }
+}
