@@ -3,7 +3,6 @@
 use ligament_manager::{in_bytes, in_seconds, InstanceRecord, Observation, Standing};
 use ligament_model::{Identifier, Reference, Resolved, SettingValue};
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 
 /// Settings that tell a component's last model time, the first that is there.
@@ -107,34 +106,23 @@ impl View {
         if hidden > 0 {
             groups.truncate(room.saturating_sub(1));
         }
-        let width = groups.iter().map(|group| group.name.chars().count()).max().unwrap_or(0).min(24);
-        let mut lines: Vec<String> = groups.iter().map(|group| self.line(group, width)).collect();
+        let cells: Vec<[String; 4]> = groups.iter().map(cells).collect();
+        let mut widths = [0; 4];
+        for row in &cells {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let [name, bar, time, sent] = widths;
+        let line = |(row, group)| {
+            let [n, b, t, s]: &[String; 4] = row;
+            format!("{n:<name$}  {b:<bar$}  {t:<time$}  {s:<sent$}  {}", self.state(group))
+        };
+        let mut lines: Vec<String> = cells.iter().zip(&groups).map(line).collect();
         if hidden > 0 {
             lines.push(format!("… and {} more", hidden + 1));
         }
         lines
-    }
-
-    fn line(&self, group: &Group<'_>, width: usize) -> String {
-        let mut line = format!("{:<width$}", group.name);
-        let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
-        let shown = time.map_or_else(|| "-".to_owned(), |time| format!("{time:.4}"));
-        match (group.end, time) {
-            (Some(end), time) if end > 0.0 => {
-                let part = (time.unwrap_or(0.0) / end).clamp(0.0, 1.0);
-                let full = (part * BAR as f64).round() as usize;
-                let _ = write!(line, "  {}{}", "█".repeat(full), "░".repeat(BAR - full));
-                let _ = write!(line, "  {shown:>10} of {end}");
-            }
-            _ => {
-                let _ = write!(line, "  {:BAR$}  {shown:>10}", "");
-            }
-        }
-        let sent: u64 = group.all.iter().map(|one| one.counters.sent_messages).sum();
-        let bytes: u64 = group.all.iter().map(|one| one.counters.sent_bytes).sum();
-        let _ = write!(line, "  sent {sent} ({})  ", in_bytes(bytes as f64));
-        line.push_str(&self.state(group));
-        line
     }
 
     fn state(&self, group: &Group<'_>) -> String {
@@ -168,6 +156,35 @@ impl View {
             _ => "starting".to_owned(),
         }
     }
+}
+
+/// Name, bar, model time, what was sent.
+fn cells(group: &Group<'_>) -> [String; 4] {
+    let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
+    let shown = time.map_or_else(|| "-".to_owned(), short);
+    let (bar, time) = match group.end.filter(|end| *end > 0.0) {
+        Some(end) => {
+            let part = (time.unwrap_or(0.0) / end).clamp(0.0, 1.0);
+            let full = (part * BAR as f64).round() as usize;
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR - full));
+            (bar, format!("{shown} of {}", short(end)))
+        }
+        None => (String::new(), shown),
+    };
+    let sent: u64 = group.all.iter().map(|one| one.counters.sent_messages).sum();
+    let bytes: u64 = group.all.iter().map(|one| one.counters.sent_bytes).sum();
+    [group.name.clone(), bar, time, format!("sent {sent} ({})", in_bytes(bytes as f64))]
+}
+
+/// A number in a few characters.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    if x == 0.0 || (1e-3..1e7).contains(&size) {
+        let digits = if size >= 1000.0 { 1 } else { 4 };
+        let text = format!("{x:.digits$}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    format!("{x:.3e}")
 }
 
 fn groups<'a>(
@@ -231,7 +248,15 @@ fn cut(line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{cut, short};
+
+    #[test]
+    fn model_times_are_short() {
+        let pairs = [(0.0, "0"), (0.5, "0.5"), (123456.0, "123456"), (1e-9, "1.000e-9"), (0.12345, "0.1235")];
+        for (x, text) in pairs {
+            assert_eq!(short(x), text);
+        }
+    }
 
     #[test]
     fn colours_take_no_room() {
