@@ -3,6 +3,8 @@
 #include <ligament/ligament.hpp>
 
 #include <cmath>
+#include <exception>
+#include <iostream>
 #include <vector>
 
 namespace {
@@ -23,7 +25,7 @@ void step(std::vector<double> &concentrations, double r, double dt) {
 
 }  // namespace
 
-int main() {
+int main() try {
     using ligament::Operator;
     ligament::Instance instance({{Operator::F_INIT, {"initial_state"}}, {Operator::O_F, {"final_state"}}});
 
@@ -41,4 +43,8 @@ int main() {
 
         instance.send("final_state", start.timestamp() + t_max, u);
     }
+} catch (const std::exception &error) {
+    // The instance has told the run already that it fails.
+    std::cerr << "reaction: " << error.what() << '\n';
+    return 1;
 }
