@@ -156,7 +156,7 @@ typedef struct lig_names lig_names;
 typedef struct lig_value lig_value;
 
 // A port that a code has.
-typedef struct lig_port {
+typedef struct {
     // When it is used.
     lig_operator op;
     // Its name; "name[]" for a vector port.
@@ -164,11 +164,11 @@ typedef struct lig_port {
 } lig_port;
 
 // What to ask for when an instance is made. NULL instead of it means: ports as the model has them.
-typedef struct lig_instance_options {
+typedef struct {
     // `sizeof(lig_instance_options)`
     size_t size;
     // The ports that this code has; NULL to take them from the model.
-    const struct lig_port *ports;
+    const lig_port *ports;
     // How many there are.
     size_t port_count;
     // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
@@ -180,13 +180,13 @@ typedef struct lig_instance_options {
 
 // What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
 // takes one takes NULL as well. It is written only when a call does not return `LIG_OK`.
-typedef struct lig_error {
+typedef struct {
     // UTF-8, ended by a NUL; longer texts are cut.
     char message[1024];
 } lig_error;
 
 // A row of a setting that is a list of lists of numbers.
-typedef struct lig_float_row {
+typedef struct {
     // The numbers.
     const double *values;
     // How many there are.
@@ -194,7 +194,7 @@ typedef struct lig_float_row {
 } lig_float_row;
 
 // How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port.
-typedef struct lig_send_options {
+typedef struct {
     // `sizeof(lig_send_options)`
     size_t size;
     // The model time that the data belongs to, s.
@@ -211,7 +211,7 @@ typedef struct lig_send_options {
 
 // An array of the caller's, to be sent or received into. Set what is not mentioned to zero:
 // `lig_array a = {.dtype = LIG_FLOAT64, .ndim = 2, .shape = {rows, columns}, .data = elements};`
-typedef struct lig_array {
+typedef struct {
     // The type of the elements.
     lig_dtype dtype;
     // How many dimensions: 0 (one element) to 8.
@@ -234,7 +234,7 @@ typedef struct lig_array {
 } lig_array;
 
 // How to receive. NULL instead of it means: wait for as long as it takes, on a port that is not a vector port.
-typedef struct lig_receive_options {
+typedef struct {
     // `sizeof(lig_receive_options)`
     size_t size;
     // How long to wait, s. Only if `has_timeout`.
@@ -248,7 +248,7 @@ typedef struct lig_receive_options {
 } lig_receive_options;
 
 // The times of a message.
-typedef struct lig_times {
+typedef struct {
     // The model time that the data belongs to, s.
     double timestamp;
     // The model time of the sender's next message, s. Only if `has_next_timestamp`.
@@ -258,7 +258,7 @@ typedef struct lig_times {
 } lig_times;
 
 // A port, and a slot if it is a vector port.
-typedef struct lig_port_slot {
+typedef struct {
     // The port's name.
     const char *port;
     // Whether the port is a vector port.
@@ -269,7 +269,7 @@ typedef struct lig_port_slot {
 
 // A received array, where its sender put it. Read-only, and valid for as long as the message (or value) that it is
 // part of.
-typedef struct lig_array_view {
+typedef struct {
     // The type of the elements.
     lig_dtype dtype;
     // How many dimensions: 0 (one element) to 8.
@@ -289,7 +289,7 @@ typedef struct lig_array_view {
 } lig_array_view;
 
 // Text in the library's memory: UTF-8, not ended by a NUL. Print it with `%.*s`.
-typedef struct lig_string {
+typedef struct {
     // The first byte; NULL if there is no text.
     const char *data;
     // Bytes.
@@ -298,19 +298,19 @@ typedef struct lig_string {
 
 // A submodel as functions, which get `user` back. None may be NULL. The instance must not be freed in them, and no
 // exception may leave them.
-typedef struct lig_submodel {
+typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
     // F_INIT: sets the state, from messages where there are any.
-    lig_status (*initialise)(struct lig_instance *instance, void *user, struct lig_error *error);
+    lig_status (*initialise)(lig_instance *instance, void *user, lig_error *error);
     // Whether this pass is over; asked before each step.
     bool (*is_done)(void *user);
     // O_I: shows the state to others.
-    lig_status (*observe)(struct lig_instance *instance, void *user, struct lig_error *error);
+    lig_status (*observe)(lig_instance *instance, void *user, lig_error *error);
     // S: advances the state by one step.
-    lig_status (*solve)(struct lig_instance *instance, void *user, struct lig_error *error);
+    lig_status (*solve)(lig_instance *instance, void *user, lig_error *error);
     // O_F: shows the final state.
-    lig_status (*observe_final)(struct lig_instance *instance, void *user, struct lig_error *error);
+    lig_status (*observe_final)(lig_instance *instance, void *user, lig_error *error);
     // The caller's own.
     void *user;
 } lig_submodel;
@@ -327,174 +327,151 @@ const char *lig_version(void);
 // `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 //
 // `options` and `error` are NULL or valid; `instance` is valid.
-lig_status lig_instance_create(const struct lig_instance_options *options,
-                               struct lig_instance **instance,
-                               struct lig_error *error);
+lig_status lig_instance_create(const lig_instance_options *options,
+                               lig_instance **instance,
+                               lig_error *error);
 
 // Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
 // valid until they are freed themselves; loans do not.
 //
 // `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
-void lig_instance_free(struct lig_instance *instance);
+void lig_instance_free(lig_instance *instance);
 
 // Whether to go through the execution loop (again). Where F_INIT ports are connected, waits for a message on each
 // of them and says true, or false if they have ended; otherwise says true once. When it says false the instance is
 // over: all its conduits are ended and it is signed off.
 //
 // `LIG_ERR_UNEXPECTED` when the messages come with different overlays of settings; else as `lig_receive`.
-lig_status lig_reuse_instance(struct lig_instance *instance,
+lig_status lig_reuse_instance(lig_instance *instance,
                               bool *again,
-                              struct lig_error *error);
+                              lig_error *error);
 
 // Ends all conduits that this instance sends on, and signs off. `lig_reuse_instance` does so when it says false, and
 // so does `lig_instance_free`; call this to end sooner, or to see whether it went well. A second call does nothing.
 //
 // `instance` is valid; `error` may be NULL.
-lig_status lig_finish(struct lig_instance *instance,
-                      struct lig_error *error);
+lig_status lig_finish(lig_instance *instance,
+                      lig_error *error);
 
 // Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
 // afterwards but be freed.
 //
 // `instance` and `why` are valid; `error` may be NULL.
-lig_status lig_error_shutdown(struct lig_instance *instance,
+lig_status lig_error_shutdown(lig_instance *instance,
                               const char *why,
-                              struct lig_error *error);
+                              lig_error *error);
 
 // The instance's name, such as "micro[3]". It lives as long as the instance; NULL for NULL.
 //
 // `instance` is NULL or valid.
-const char *lig_instance_name(const struct lig_instance *instance);
+const char *lig_instance_name(const lig_instance *instance);
 
 // The name of the run. It lives as long as the instance; NULL for NULL.
 //
 // `instance` is NULL or valid.
-const char *lig_run_name(const struct lig_instance *instance);
+const char *lig_run_name(const lig_instance *instance);
 
 // The instance's index among those of its component: one number for each dimension of the multiplicity, in the
 // instance's memory. Returns how many there are: 0 for a component without multiplicity.
 //
 // `instance` is NULL or valid; `index` is NULL or writable.
-size_t lig_instance_index(const struct lig_instance *instance,
+size_t lig_instance_index(const lig_instance *instance,
                           const size_t **index);
 
 // Writes a line to the run's log, if the model lets lines of this level through.
 //
 // `instance` and `text` are valid; `error` may be NULL.
-lig_status lig_log(struct lig_instance *instance,
-                   lig_log_level level,
-                   const char *text,
-                   struct lig_error *error);
+lig_status lig_log(lig_instance *instance, lig_log_level level, const char *text, lig_error *error);
 
 // While the library waits, `check` is asked at least once a second whether to give up; when it says true, the
 // waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away.
 //
 // `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
-lig_status lig_set_interrupt_check(struct lig_instance *instance,
+lig_status lig_set_interrupt_check(lig_instance *instance,
                                    bool (*check)(void *user),
                                    void *user,
-                                   struct lig_error *error);
+                                   lig_error *error);
 
 // How many names there are; 0 for NULL.
 //
 // `names` is NULL or valid.
-size_t lig_names_count(const struct lig_names *names);
+size_t lig_names_count(const lig_names *names);
 
 // One of the names, ended by a NUL. It lives as long as the list; NULL if there is none of this number.
 //
 // `names` is NULL or valid.
-const char *lig_names_at(const struct lig_names *names, size_t index);
+const char *lig_names_at(const lig_names *names, size_t index);
 
 // Frees a list of names. NULL is allowed.
 //
 // `names` is NULL, or came from this library and was not freed.
-void lig_names_free(struct lig_names *names);
+void lig_names_free(lig_names *names);
 
 // The names of the ports with this operator, in the model's order. Free the list with `lig_names_free`.
-lig_status lig_list_ports(struct lig_instance *instance,
-                          lig_operator op,
-                          struct lig_names **names,
-                          struct lig_error *error);
+lig_status lig_list_ports(lig_instance *instance, lig_operator op, lig_names **names, lig_error *error);
 
 // Whether something is connected to a port.
-lig_status lig_is_connected(struct lig_instance *instance,
-                            const char *port,
-                            bool *connected,
-                            struct lig_error *error);
+lig_status lig_is_connected(lig_instance *instance, const char *port, bool *connected, lig_error *error);
 
 // Whether a port has slots.
-lig_status lig_is_vector_port(struct lig_instance *instance,
-                              const char *port,
-                              bool *vector,
-                              struct lig_error *error);
+lig_status lig_is_vector_port(lig_instance *instance, const char *port, bool *vector, lig_error *error);
 
 // How many slots a vector port has.
 //
 // `LIG_ERR_USAGE` for a port that is not a vector port.
-lig_status lig_get_port_length(struct lig_instance *instance,
-                               const char *port,
-                               size_t *length,
-                               struct lig_error *error);
+lig_status lig_get_port_length(lig_instance *instance, const char *port, size_t *length, lig_error *error);
 
 // What a setting is. `LIG_ERR_SETTING` if it is not set for this instance.
-lig_status lig_get_setting_type(struct lig_instance *instance,
+lig_status lig_get_setting_type(lig_instance *instance,
                                 const char *setting,
                                 lig_setting_type *type_,
-                                struct lig_error *error);
+                                lig_error *error);
 
 // The names of the settings that this instance can ask for. Free the list with `lig_names_free`.
-lig_status lig_list_settings(struct lig_instance *instance,
-                             struct lig_names **names,
-                             struct lig_error *error);
+lig_status lig_list_settings(lig_instance *instance, lig_names **names, lig_error *error);
 
 // A setting that is true or false. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_bool(struct lig_instance *instance,
-                                const char *setting,
-                                bool *value,
-                                struct lig_error *error);
+lig_status lig_get_setting_bool(lig_instance *instance, const char *setting, bool *value, lig_error *error);
 
 // A setting that is an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_int(struct lig_instance *instance,
-                               const char *setting,
-                               int64_t *value,
-                               struct lig_error *error);
+lig_status lig_get_setting_int(lig_instance *instance, const char *setting, int64_t *value, lig_error *error);
 
 // A setting that is a number, also an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_float(struct lig_instance *instance,
+lig_status lig_get_setting_float(lig_instance *instance,
                                  const char *setting,
                                  double *value,
-                                 struct lig_error *error);
+                                 lig_error *error);
 
 // A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance is
 // freed. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_string(struct lig_instance *instance,
+lig_status lig_get_setting_string(lig_instance *instance,
                                   const char *setting,
                                   const char **value,
-                                  struct lig_error *error);
+                                  lig_error *error);
 
 // A setting that is a list of integers. It stays valid until this setting is asked for again or the instance is
 // freed. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_int_list(struct lig_instance *instance,
+lig_status lig_get_setting_int_list(lig_instance *instance,
                                     const char *setting,
                                     const int64_t **values,
                                     size_t *count,
-                                    struct lig_error *error);
+                                    lig_error *error);
 
 // A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again or the
 // instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_float_list(struct lig_instance *instance,
+lig_status lig_get_setting_float_list(lig_instance *instance,
                                       const char *setting,
                                       const double **values,
                                       size_t *count,
-                                      struct lig_error *error);
+                                      lig_error *error);
 
 // A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid until
 // this setting is asked for again or the instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
-lig_status lig_get_setting_float_grid(struct lig_instance *instance,
+lig_status lig_get_setting_float_grid(lig_instance *instance,
                                       const char *setting,
-                                      const struct lig_float_row **rows,
+                                      const lig_float_row **rows,
                                       size_t *count,
-                                      struct lig_error *error);
+                                      lig_error *error);
 
 // Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
 // is never seen. Blocks only while the conduit's budget is spent. Does nothing if the port is not connected.
@@ -503,66 +480,66 @@ lig_status lig_get_setting_float_grid(struct lig_instance *instance,
 // `LIG_ERR_INTERRUPTED`.
 //
 // `instance` and `port` are valid; `options`, `value` and `error` may be NULL.
-lig_status lig_send(struct lig_instance *instance,
+lig_status lig_send(lig_instance *instance,
                     const char *port,
-                    const struct lig_send_options *options,
-                    const struct lig_value *value,
-                    struct lig_error *error);
+                    const lig_send_options *options,
+                    const lig_value *value,
+                    lig_error *error);
 
 // Sends a truth value; else as `lig_send`.
 //
 // As `lig_send`.
-lig_status lig_send_bool(struct lig_instance *instance,
+lig_status lig_send_bool(lig_instance *instance,
                          const char *port,
-                         const struct lig_send_options *options,
+                         const lig_send_options *options,
                          bool value,
-                         struct lig_error *error);
+                         lig_error *error);
 
 // Sends an integer; else as `lig_send`.
 //
 // As `lig_send`.
-lig_status lig_send_int(struct lig_instance *instance,
+lig_status lig_send_int(lig_instance *instance,
                         const char *port,
-                        const struct lig_send_options *options,
+                        const lig_send_options *options,
                         int64_t value,
-                        struct lig_error *error);
+                        lig_error *error);
 
 // Sends a number; else as `lig_send`.
 //
 // As `lig_send`.
-lig_status lig_send_float(struct lig_instance *instance,
+lig_status lig_send_float(lig_instance *instance,
                           const char *port,
-                          const struct lig_send_options *options,
+                          const lig_send_options *options,
                           double value,
-                          struct lig_error *error);
+                          lig_error *error);
 
 // Sends text that ends with a NUL; else as `lig_send`.
 //
 // As `lig_send`; `text` is valid.
-lig_status lig_send_string(struct lig_instance *instance,
+lig_status lig_send_string(lig_instance *instance,
                            const char *port,
-                           const struct lig_send_options *options,
+                           const lig_send_options *options,
                            const char *text,
-                           struct lig_error *error);
+                           lig_error *error);
 
 // Sends bytes; else as `lig_send`.
 //
 // As `lig_send`; `data` has `size` bytes, and may be NULL if that is 0.
-lig_status lig_send_bytes(struct lig_instance *instance,
+lig_status lig_send_bytes(lig_instance *instance,
                           const char *port,
-                          const struct lig_send_options *options,
+                          const lig_send_options *options,
                           const void *data,
                           size_t size,
-                          struct lig_error *error);
+                          lig_error *error);
 
 // Sends an array over the caller's memory, with one copy; else as `lig_send`.
 //
 // As `lig_send`; `array` is valid and describes readable memory.
-lig_status lig_send_array(struct lig_instance *instance,
+lig_status lig_send_array(lig_instance *instance,
                           const char *port,
-                          const struct lig_send_options *options,
-                          const struct lig_array *array,
-                          struct lig_error *error);
+                          const lig_send_options *options,
+                          const lig_array *array,
+                          lig_error *error);
 
 // Asks for memory for an array in row-major order, to be filled in place and sent without a copy. `data` is set to
 // its first byte, 64-byte aligned; it holds whatever was there before.
@@ -570,43 +547,43 @@ lig_status lig_send_array(struct lig_instance *instance,
 // `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
 //
 // All pointers are valid, `shape` for `ndim` extents; `data` and `error` may be NULL.
-lig_status lig_loan_create(struct lig_instance *instance,
+lig_status lig_loan_create(lig_instance *instance,
                            lig_dtype dtype,
                            uint32_t ndim,
                            const uint64_t *shape,
-                           struct lig_loan **loan,
+                           lig_loan **loan,
                            void **data,
-                           struct lig_error *error);
+                           lig_error *error);
 
 // As `lig_loan_create`, for an array like the one described: its type, shape, order, names and unit. The
 // description's data is not looked at and its strides must be NULL.
 //
 // All pointers are valid; `data` and `error` may be NULL.
-lig_status lig_loan_create_like(struct lig_instance *instance,
-                                const struct lig_array *array,
-                                struct lig_loan **loan,
+lig_status lig_loan_create_like(lig_instance *instance,
+                                const lig_array *array,
+                                lig_loan **loan,
                                 void **data,
-                                struct lig_error *error);
+                                lig_error *error);
 
 // The first byte of a loan, 64-byte aligned; NULL for NULL.
 //
 // `loan` is NULL or valid.
-void *lig_loan_data(struct lig_loan *loan);
+void *lig_loan_data(lig_loan *loan);
 
 // Sends what a loan holds, without a copy; else as `lig_send`. The loan is gone afterwards, also after an error, and
 // its memory must not be touched any more.
 //
 // As `lig_send`; `loan` was made with this instance and neither sent nor freed.
-lig_status lig_send_loan(struct lig_instance *instance,
+lig_status lig_send_loan(lig_instance *instance,
                          const char *port,
-                         const struct lig_send_options *options,
-                         struct lig_loan *loan,
-                         struct lig_error *error);
+                         const lig_send_options *options,
+                         lig_loan *loan,
+                         lig_error *error);
 
 // Gives a loan back unsent. NULL is allowed.
 //
 // `loan` is NULL, or was made with this instance and neither sent nor freed.
-void lig_loan_free(struct lig_instance *instance, struct lig_loan *loan);
+void lig_loan_free(lig_instance *instance, lig_loan *loan);
 
 // Waits for the next message on a port. Free it with `lig_message_free`.
 //
@@ -615,11 +592,11 @@ void lig_loan_free(struct lig_instance *instance, struct lig_loan *loan);
 // `LIG_ERR_RUN_ENDS`; `LIG_ERR_INTERRUPTED`.
 //
 // All pointers are valid; `options` and `error` may be NULL.
-lig_status lig_receive(struct lig_instance *instance,
+lig_status lig_receive(lig_instance *instance,
                        const char *port,
-                       const struct lig_receive_options *options,
-                       struct lig_message **message,
-                       struct lig_error *error);
+                       const lig_receive_options *options,
+                       lig_message **message,
+                       lig_error *error);
 
 // Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 // strides must be NULL. `times` may be NULL.
@@ -628,22 +605,22 @@ lig_status lig_receive(struct lig_instance *instance,
 // is written.
 //
 // All pointers are valid, and `into` describes writable memory; `options`, `times` and `error` may be NULL.
-lig_status lig_receive_into(struct lig_instance *instance,
+lig_status lig_receive_into(lig_instance *instance,
                             const char *port,
-                            const struct lig_receive_options *options,
-                            const struct lig_array *into,
-                            struct lig_times *times,
-                            struct lig_error *error);
+                            const lig_receive_options *options,
+                            const lig_array *into,
+                            lig_times *times,
+                            lig_error *error);
 
 // Whether a receive on this port would return at once, also because the conduit has ended. Of `options` only the
 // slot matters.
 //
 // All pointers are valid; `options` and `error` may be NULL.
-lig_status lig_poll(struct lig_instance *instance,
+lig_status lig_poll(lig_instance *instance,
                     const char *port,
-                    const struct lig_receive_options *options,
+                    const lig_receive_options *options,
                     bool *ready,
-                    struct lig_error *error);
+                    lig_error *error);
 
 // Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
 // only the timeout matters.
@@ -651,216 +628,191 @@ lig_status lig_poll(struct lig_instance *instance,
 // `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
 //
 // All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
-lig_status lig_wait_any(struct lig_instance *instance,
-                        const struct lig_port_slot *ports,
+lig_status lig_wait_any(lig_instance *instance,
+                        const lig_port_slot *ports,
                         size_t count,
-                        const struct lig_receive_options *options,
+                        const lig_receive_options *options,
                         size_t *which,
-                        struct lig_error *error);
+                        lig_error *error);
 
 // Frees a message, and gives back the memory that its arrays are in. NULL is allowed.
 //
 // `message` is NULL, or was received and not freed.
-void lig_message_free(struct lig_message *message);
+void lig_message_free(lig_message *message);
 
 // The times of a message.
-lig_status lig_message_times(const struct lig_message *message,
-                             struct lig_times *times,
-                             struct lig_error *error);
+lig_status lig_message_times(const lig_message *message, lig_times *times, lig_error *error);
 
 // The value of a message, which lives as long as the message; NULL for NULL.
 //
 // `message` is NULL or valid.
-const struct lig_value *lig_message_value(const struct lig_message *message);
+const lig_value *lig_message_value(const lig_message *message);
 
 // A message's array, in place. It lives as long as the message.
 //
 // `LIG_ERR_UNEXPECTED` if the message holds something else.
-lig_status lig_message_array(const struct lig_message *message,
-                             struct lig_array_view *view,
-                             struct lig_error *error);
+lig_status lig_message_array(const lig_message *message, lig_array_view *view, lig_error *error);
 
 // The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
 // instance was made with `dont_apply_overlay`.
 //
 // `message` is NULL or valid.
-const struct lig_value *lig_message_settings(const struct lig_message *message);
+const lig_value *lig_message_settings(const lig_message *message);
 
 // What a value is; `LIG_KIND_NONE` for NULL.
 //
 // `value` is NULL or valid.
-lig_kind lig_value_kind(const struct lig_value *value);
+lig_kind lig_value_kind(const lig_value *value);
 
 // A truth value; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_bool(const struct lig_value *value, bool *result, struct lig_error *error);
+lig_status lig_value_bool(const lig_value *value, bool *result, lig_error *error);
 
 // An integer; `LIG_ERR_UNEXPECTED` if the value is something else, or above INT64_MAX.
-lig_status lig_value_int(const struct lig_value *value, int64_t *result, struct lig_error *error);
+lig_status lig_value_int(const lig_value *value, int64_t *result, lig_error *error);
 
 // An integer of 0 or more; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_uint(const struct lig_value *value, uint64_t *result, struct lig_error *error);
+lig_status lig_value_uint(const lig_value *value, uint64_t *result, lig_error *error);
 
 // A number, also an integer; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_float(const struct lig_value *value, double *result, struct lig_error *error);
+lig_status lig_value_float(const lig_value *value, double *result, lig_error *error);
 
 // A complex number; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_complex(const struct lig_value *value,
-                             double *real,
-                             double *imaginary,
-                             struct lig_error *error);
+lig_status lig_value_complex(const lig_value *value, double *real, double *imaginary, lig_error *error);
 
 // Text, in the value's memory; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_string(const struct lig_value *value, struct lig_string *text, struct lig_error *error);
+lig_status lig_value_string(const lig_value *value, lig_string *text, lig_error *error);
 
 // Bytes, in the value's memory; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_bytes(const struct lig_value *value,
-                           const void **data,
-                           size_t *size,
-                           struct lig_error *error);
+lig_status lig_value_bytes(const lig_value *value, const void **data, size_t *size, lig_error *error);
 
 // How many items a list has, or a map, or settings; `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_count(const struct lig_value *value, size_t *count, struct lig_error *error);
+lig_status lig_value_count(const lig_value *value, size_t *count, lig_error *error);
 
 // An item of a list, or the value of an entry of a map, which lives as long as `value`.
 //
 // `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no list and no map.
-lig_status lig_value_at(const struct lig_value *value,
-                        size_t index,
-                        const struct lig_value **item,
-                        struct lig_error *error);
+lig_status lig_value_at(const lig_value *value, size_t index, const lig_value **item, lig_error *error);
 
 // The key of an entry of a map or of settings, in the value's memory.
 //
 // `LIG_ERR_USAGE` if there is none of this number; `LIG_ERR_UNEXPECTED` if the value is no map.
-lig_status lig_value_key(const struct lig_value *value,
-                         size_t index,
-                         struct lig_string *key,
-                         struct lig_error *error);
+lig_status lig_value_key(const lig_value *value, size_t index, lig_string *key, lig_error *error);
 
 // The value under a key of a map, which lives as long as `value`; NULL if there is no such key.
 //
 // `LIG_ERR_UNEXPECTED` if the value is no map.
-lig_status lig_value_find(const struct lig_value *value,
-                          const char *key,
-                          const struct lig_value **item,
-                          struct lig_error *error);
+lig_status lig_value_find(const lig_value *value, const char *key, const lig_value **item, lig_error *error);
 
 // An array, in place. It lives as long as `value`. `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_array(const struct lig_value *value,
-                           struct lig_array_view *view,
-                           struct lig_error *error);
+lig_status lig_value_array(const lig_value *value, lig_array_view *view, lig_error *error);
 
 // The name of an array's dimension, in the value's memory; its `data` is NULL if the dimension has none.
-lig_status lig_value_array_name(const struct lig_value *value,
+lig_status lig_value_array_name(const lig_value *value,
                                 uint32_t dimension,
-                                struct lig_string *text,
-                                struct lig_error *error);
+                                lig_string *text,
+                                lig_error *error);
 
 // The unit of an array's elements, in the value's memory; its `data` is NULL if they have none.
-lig_status lig_value_array_unit(const struct lig_value *value,
-                                struct lig_string *text,
-                                struct lig_error *error);
+lig_status lig_value_array_unit(const lig_value *value, lig_string *text, lig_error *error);
 
 // Settings as a map of truth values, integers, numbers, texts and lists of them. The map belongs to the caller:
 // free it with `lig_value_free`. `LIG_ERR_UNEXPECTED` if the value is something else.
-lig_status lig_value_settings(const struct lig_value *value,
-                              struct lig_value **map,
-                              struct lig_error *error);
+lig_status lig_value_settings(const lig_value *value,
+                              lig_value **map,
+                              lig_error *error);
 
 // Frees a value that was built, with all that is in it. NULL is allowed.
 //
 // `value` is NULL, or came from a function that gives values to the caller, and was neither freed nor put into
 // another value.
-void lig_value_free(struct lig_value *value);
+void lig_value_free(lig_value *value);
 
 // A copy of a value, also of a received one, for the caller. Arrays and bytes are not copied: both share the memory,
 // which stays for as long as either.
-lig_status lig_value_copy(const struct lig_value *value,
-                          struct lig_value **copy,
-                          struct lig_error *error);
+lig_status lig_value_copy(const lig_value *value,
+                          lig_value **copy,
+                          lig_error *error);
 
 // A new value: nothing.
-struct lig_value *lig_value_new_none(void);
+lig_value *lig_value_new_none(void);
 
 // A new truth value.
-struct lig_value *lig_value_new_bool(bool value);
+lig_value *lig_value_new_bool(bool value);
 
 // A new integer.
-struct lig_value *lig_value_new_int(int64_t value);
+lig_value *lig_value_new_int(int64_t value);
 
 // A new integer that may be above INT64_MAX.
-struct lig_value *lig_value_new_uint(uint64_t value);
+lig_value *lig_value_new_uint(uint64_t value);
 
 // A new number.
-struct lig_value *lig_value_new_float(double value);
+lig_value *lig_value_new_float(double value);
 
 // A new complex number.
-struct lig_value *lig_value_new_complex(double real, double imaginary);
+lig_value *lig_value_new_complex(double real, double imaginary);
 
 // A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, or `text` is NULL and `size` is not 0; a NULL
 // put into a list or map, or sent, is an error there.
 //
 // `text` has `size` bytes.
-struct lig_value *lig_value_new_string(const char *text,
-                                       size_t size);
+lig_value *lig_value_new_string(const char *text,
+                                size_t size);
 
 // New bytes: a copy. NULL if `data` is NULL and `size` is not 0.
 //
 // `data` has `size` bytes.
-struct lig_value *lig_value_new_bytes(const void *data, size_t size);
+lig_value *lig_value_new_bytes(const void *data, size_t size);
 
 // A new array: a copy of the caller's.
 //
 // `array` is valid and describes readable memory; `value` is valid; `error` may be NULL.
-lig_status lig_value_new_array(const struct lig_array *array,
-                               struct lig_value **value,
-                               struct lig_error *error);
+lig_status lig_value_new_array(const lig_array *array, lig_value **value, lig_error *error);
 
 // A new array over the caller's own memory, without a copy. The memory must stay, and stay unchanged, until the
 // value (and everything that it was put into) is freed; sending it copies it. Only for elements that lie next to
 // each other: `LIG_ERR_USAGE` with strides.
 //
 // As `lig_value_new_array`, and the memory stays as said.
-lig_status lig_value_new_array_borrowed(const struct lig_array *array,
-                                        struct lig_value **value,
-                                        struct lig_error *error);
+lig_status lig_value_new_array_borrowed(const lig_array *array,
+                                        lig_value **value,
+                                        lig_error *error);
 
 // A new empty list.
-struct lig_value *lig_value_new_list(void);
+lig_value *lig_value_new_list(void);
 
 // A new empty map.
-struct lig_value *lig_value_new_map(void);
+lig_value *lig_value_new_map(void);
 
 // Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error.
 //
 // `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
-lig_status lig_value_append(struct lig_value *list,
-                            struct lig_value *item,
-                            struct lig_error *error);
+lig_status lig_value_append(lig_value *list,
+                            lig_value *item,
+                            lig_error *error);
 
 // Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and is
 // freed if there is an error.
 //
 // `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
-lig_status lig_value_set(struct lig_value *map,
+lig_status lig_value_set(lig_value *map,
                          const char *key,
-                         struct lig_value *item,
-                         struct lig_error *error);
+                         lig_value *item,
+                         lig_error *error);
 
 // New settings from a map of truth values, integers, numbers, texts, lists of integers, lists of numbers, and lists
 // of lists of numbers; `LIG_ERR_USAGE` if there is anything else in it. To be sent to a `muscle_settings_in` port.
-lig_status lig_value_new_settings(const struct lig_value *map,
-                                  struct lig_value **settings,
-                                  struct lig_error *error);
+lig_status lig_value_new_settings(const lig_value *map,
+                                  lig_value **settings,
+                                  lig_error *error);
 
 // Runs a formal submodel: `initialise`, then `observe` and `solve` until `is_done`, then `observe_final`; again for
 // as long as there are start messages. If a function fails, the whole run ends with its text, and its status is
 // returned.
 //
 // `instance` and `submodel` are valid; `error` may be NULL.
-lig_status lig_run_submodel(struct lig_instance *instance,
-                            const struct lig_submodel *submodel,
-                            struct lig_error *error);
+lig_status lig_run_submodel(lig_instance *instance,
+                            const lig_submodel *submodel,
+                            lig_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,0 +1,88 @@
+// Errors as exceptions: one class for each status, and the call that throws them.
+#ifndef LIGAMENT_ERROR_HPP
+#define LIGAMENT_ERROR_HPP
+
+#include <ligament.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace ligament {
+
+// What every error of this library is. Its text says what is wrong, where, and what to do.
+class Error : public std::runtime_error {
+public:
+    Error(lig_status status, const std::string &text) : std::runtime_error(text), status_(status) {}
+
+    // The status of the C interface.
+    lig_status status() const noexcept { return status_; }
+
+private:
+    lig_status status_;
+};
+
+// The classes differ in nothing but their status.
+template <lig_status Status>
+class ErrorOf : public Error {
+public:
+    explicit ErrorOf(const std::string &text) : Error(Status, text) {}
+};
+
+// There is no run to take part in, or it refused this instance.
+using RegistrationError = ErrorOf<LIG_ERR_REGISTRATION>;
+// The library was used in a way that cannot work.
+using UsageError = ErrorOf<LIG_ERR_USAGE>;
+// A message or value is not what was asked for.
+using UnexpectedError = ErrorOf<LIG_ERR_UNEXPECTED>;
+// The conduit has ended: nothing more will come on this port.
+using ClosedError = ErrorOf<LIG_ERR_CLOSED>;
+// A setting is not set, or of another type.
+using SettingError = ErrorOf<LIG_ERR_SETTING>;
+// Nothing came within the time allowed.
+using TimedOutError = ErrorOf<LIG_ERR_TIMED_OUT>;
+// The interrupt check said to give up waiting.
+using InterruptedError = ErrorOf<LIG_ERR_INTERRUPTED>;
+// The message cannot be stored: the run has no memory left for it.
+using OutOfMemoryError = ErrorOf<LIG_ERR_OUT_OF_MEMORY>;
+// The run is ending; the text has the reason.
+using RunEndsError = ErrorOf<LIG_ERR_RUN_ENDS>;
+// The system, or data from another process, failed us.
+using SystemError = ErrorOf<LIG_ERR_SYSTEM>;
+// A fault in the library itself.
+using PanicError = ErrorOf<LIG_ERR_PANIC>;
+
+namespace detail {
+
+[[noreturn]] inline void fail(lig_status status, const std::string &text) {
+    switch (status) {
+        case LIG_ERR_REGISTRATION: throw RegistrationError(text);
+        case LIG_ERR_USAGE: throw UsageError(text);
+        case LIG_ERR_UNEXPECTED: throw UnexpectedError(text);
+        case LIG_ERR_CLOSED: throw ClosedError(text);
+        case LIG_ERR_SETTING: throw SettingError(text);
+        case LIG_ERR_TIMED_OUT: throw TimedOutError(text);
+        case LIG_ERR_INTERRUPTED: throw InterruptedError(text);
+        case LIG_ERR_OUT_OF_MEMORY: throw OutOfMemoryError(text);
+        case LIG_ERR_RUN_ENDS: throw RunEndsError(text);
+        case LIG_ERR_SYSTEM: throw SystemError(text);
+        case LIG_ERR_PANIC: throw PanicError(text);
+        default: throw Error(status, text);
+    }
+}
+
+// Calls `function` with a place for an error as its last argument; throws if it does not return LIG_OK.
+template <class Function, class... Arguments>
+inline void call(Function function, Arguments... arguments) {
+    lig_error error;  // written only if there is one
+    const lig_status status = function(arguments..., &error);
+    if (status != LIG_OK) fail(status, error.message);
+}
+
+inline std::string text_of(const lig_string &text) {
+    return text.data ? std::string(text.data, text.size) : std::string();
+}
+
+}  // namespace detail
+}  // namespace ligament
+
+#endif

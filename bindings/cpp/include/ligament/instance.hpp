@@ -1,0 +1,432 @@
+// The instance: joining a run, the reuse loop, ports, settings, sending and receiving.
+#ifndef LIGAMENT_INSTANCE_HPP
+#define LIGAMENT_INSTANCE_HPP
+
+#include <chrono>
+#include <exception>
+#include <map>
+
+#include "loan.hpp"
+
+namespace ligament {
+
+// When in the execution loop a port is used.
+enum class Operator : std::int32_t {
+    // Receives before the first step.
+    F_INIT = LIG_F_INIT,
+    // Sends during the steps.
+    O_I = LIG_O_I,
+    // Receives during the steps.
+    S = LIG_S,
+    // Sends after the last step.
+    O_F = LIG_O_F,
+};
+
+// How important a line in the run's log is.
+enum class LogLevel : std::int32_t {
+    debug = LIG_LOG_DEBUG,
+    info = LIG_LOG_INFO,
+    warning = LIG_LOG_WARNING,
+    error = LIG_LOG_ERROR,
+    critical = LIG_LOG_CRITICAL,
+};
+
+// What a setting is.
+enum class SettingType : std::int32_t {
+    boolean = LIG_SETTING_BOOL,
+    integer = LIG_SETTING_INT,
+    number = LIG_SETTING_FLOAT,
+    string = LIG_SETTING_STRING,
+    integers = LIG_SETTING_INT_LIST,
+    numbers = LIG_SETTING_FLOAT_LIST,
+    grid = LIG_SETTING_FLOAT_GRID,
+};
+
+// The ports of a code: {{Operator::F_INIT, {"start"}}, {Operator::O_F, {"final", "all[]"}}}; "name[]" is a vector
+// port.
+using Ports = std::map<Operator, std::vector<std::string>>;
+
+// What an instance may ask for when it is made.
+struct Flags {
+    // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for components
+    // that serve others with different settings.
+    bool dont_apply_overlay = false;
+};
+
+// The slot of a vector port; none for other ports.
+class Slot {
+public:
+    Slot() = default;
+    template <class Number, std::enable_if_t<std::is_integral_v<Number>, int> = 0>
+    Slot(Number slot) : given_(true), slot_(static_cast<std::uint32_t>(slot)) {
+        if (static_cast<std::uint64_t>(slot) > std::numeric_limits<std::uint32_t>::max()) {
+            throw UsageError("there is no slot " + std::to_string(slot));
+        }
+    }
+    bool given() const noexcept { return given_; }
+    std::uint32_t number() const noexcept { return slot_; }
+
+private:
+    bool given_ = false;
+    std::uint32_t slot_ = 0;
+};
+
+// A name as a call takes it: a literal costs nothing.
+struct Name {
+    const char *text;
+    Name(const char *name) : text(name) {}
+    Name(const std::string &name) : text(name.c_str()) {}
+};
+
+// A port to wait for, and its slot if it is a vector port.
+struct PortSlot {
+    const char *port;
+    Slot slot;
+    PortSlot(Name name, Slot of = {}) : port(name.text), slot(of) {}
+};
+
+namespace detail {
+
+// Whether T has elements that lie next to each other and can be sent as an array of one dimension.
+template <class T, class = void>
+struct Sequence : std::false_type {};
+template <class T>
+struct Sequence<T, std::void_t<decltype(std::declval<const T &>().data()), decltype(std::declval<const T &>().size())>>
+    : std::bool_constant<is_element<std::remove_cv_t<std::remove_pointer_t<decltype(std::declval<const T &>().data())>>>> {
+};
+
+template <class T>
+struct IsArrayRef : std::false_type {};
+template <class T>
+struct IsArrayRef<ArrayRef<T>> : std::true_type {};
+template <class T>
+struct IsArrayView : std::false_type {};
+template <class T>
+struct IsArrayView<ArrayView<T>> : std::true_type {};
+
+}  // namespace detail
+
+// An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly when it
+// is destroyed, unless that is because of an exception: then it ends the run.
+class Instance {
+public:
+    // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
+    Instance() : Instance(nullptr, Flags()) {}
+    // The same, with the ports that this code has, which must fit the model's.
+    explicit Instance(const Ports &ports, Flags flags = {}) : Instance(&ports, flags) {}
+
+    Instance(Instance &&) noexcept = default;
+    Instance &operator=(Instance &&other) noexcept {
+        Instance taken(std::move(other));
+        std::swap(handle_, taken.handle_);
+        std::swap(exceptions_, taken.exceptions_);
+        return *this;
+    }
+    ~Instance() {
+        if (handle_ && std::uncaught_exceptions() > exceptions_) {
+            lig_error_shutdown(handle_.get(), "an exception ended the code", nullptr);
+        }
+    }
+
+    // Such as "micro[3]".
+    std::string name() const { return lig_instance_name(handle_.get()); }
+    // Its number among those of its component: one for each dimension of the multiplicity.
+    std::vector<std::size_t> index() const {
+        const std::size_t *numbers;
+        const std::size_t count = lig_instance_index(handle_.get(), &numbers);
+        return std::vector<std::size_t>(numbers, numbers + count);
+    }
+    std::string run_name() const { return lig_run_name(handle_.get()); }
+
+    // Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When it
+    // says no, the instance is over.
+    bool reuse_instance() {
+        bool again;
+        detail::call(lig_reuse_instance, handle_.get(), &again);
+        return again;
+    }
+    // Ends all conduits that this instance sends on, and signs off.
+    void finish() { detail::call(lig_finish, handle_.get()); }
+    // Ends the whole run because of an error in this code; `why` is shown to the user.
+    void error_shutdown(const std::string &why) { detail::call(lig_error_shutdown, handle_.get(), why.c_str()); }
+
+    Ports list_ports() const {
+        Ports ports;
+        for (const Operator op : {Operator::F_INIT, Operator::O_I, Operator::S, Operator::O_F}) {
+            lig_names *names;
+            detail::call(lig_list_ports, handle_.get(), static_cast<lig_operator>(op), &names);
+            auto list = strings(names);
+            if (!list.empty()) ports.emplace(op, std::move(list));
+        }
+        return ports;
+    }
+    bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
+    bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
+    // How many slots a vector port has.
+    std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
+
+    // A setting as T: bool, an integer (which must fit), double or float, std::string, std::vector<std::int64_t>,
+    // std::vector<double>, or std::vector<std::vector<double>>. Throws SettingError.
+    template <class T>
+    T get_setting_as(Name setting) const {
+        if constexpr (std::is_same_v<T, bool>) {
+            return about<bool>(lig_get_setting_bool, setting);
+        } else if constexpr (std::is_integral_v<T>) {
+            const auto value = about<std::int64_t>(lig_get_setting_int, setting);
+            const T fitted = static_cast<T>(value);
+            if (static_cast<std::int64_t>(fitted) != value || (std::is_unsigned_v<T> && value < 0)) {
+                throw SettingError("setting \"" + std::string(setting.text) + "\" is " + std::to_string(value) +
+                                   ", which does not fit the type that was asked for");
+            }
+            return fitted;
+        } else if constexpr (std::is_floating_point_v<T>) {
+            return static_cast<T>(about<double>(lig_get_setting_float, setting));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            return about<const char *>(lig_get_setting_string, setting);
+        } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+            return list<std::int64_t>(lig_get_setting_int_list, setting);
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+            return list<double>(lig_get_setting_float_list, setting);
+        } else {
+            static_assert(std::is_same_v<T, std::vector<std::vector<double>>>, "a setting cannot be of this type");
+            T grid;
+            for (const lig_float_row &row : list<lig_float_row>(lig_get_setting_float_grid, setting)) {
+                grid.emplace_back(row.values, row.values + row.count);
+            }
+            return grid;
+        }
+    }
+    SettingType get_setting_type(Name setting) const {
+        return static_cast<SettingType>(about<lig_setting_type>(lig_get_setting_type, setting));
+    }
+    // The names of the settings that this instance can ask for.
+    std::vector<std::string> list_settings() const {
+        lig_names *names;
+        detail::call(lig_list_settings, handle_.get(), &names);
+        return strings(names);
+    }
+
+    // Writes a line to the run's log.
+    void log(LogLevel level, const std::string &text) {
+        detail::call(lig_log, handle_.get(), static_cast<lig_log_level>(level), text.c_str());
+    }
+
+    // While the library waits, `check` is asked at least once a second whether to give up with InterruptedError.
+    void set_interrupt_check(bool (*check)(void *user), void *user = nullptr) {
+        detail::call(lig_set_interrupt_check, handle_.get(), check, user);
+    }
+
+    // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers, std::complex<double>,
+    // text, Bytes, a vector or other sequence of elements, an ArrayRef, a received ArrayView, a Value or a ValueView.
+    // The slot is for vector ports. Throws UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
+    template <class Data>
+    void send(Name port, Times times, const Data &data, Slot slot = {}) {
+        const lig_send_options options = send_options(times, slot);
+        lig_instance *instance = handle_.get();
+        if constexpr (std::is_same_v<Data, std::nullptr_t>) {
+            detail::call(lig_send, instance, port.text, &options, nullptr);
+        } else if constexpr (std::is_same_v<Data, Value> || std::is_same_v<Data, ValueView>) {
+            detail::call(lig_send, instance, port.text, &options, data.raw());
+        } else if constexpr (detail::IsArrayRef<Data>::value) {
+            data.lend([&](const lig_array *array) { detail::call(lig_send_array, instance, port.text, &options, array); });
+        } else if constexpr (detail::IsArrayView<Data>::value) {
+            const lig_array array = lent(data.raw());
+            detail::call(lig_send_array, instance, port.text, &options, &array);
+        } else if constexpr (detail::Sequence<Data>::value) {
+            using Element = std::remove_cv_t<std::remove_pointer_t<decltype(data.data())>>;
+            lig_array array{};
+            array.dtype = detail::dtype_of<Element>();
+            array.ndim = 1;
+            array.shape[0] = data.size();
+            array.data = const_cast<Element *>(data.data());
+            detail::call(lig_send_array, instance, port.text, &options, &array);
+        } else if constexpr (std::is_same_v<Data, bool>) {
+            detail::call(lig_send_bool, instance, port.text, &options, data);
+        } else if constexpr (std::is_floating_point_v<Data>) {
+            detail::call(lig_send_float, instance, port.text, &options, static_cast<double>(data));
+        } else {
+            detail::call(lig_send, instance, port.text, &options, Value(data).raw());
+        }
+    }
+
+    // Sends a list of elements as an array of one dimension.
+    template <class T>
+    void send(Name port, Times times, std::initializer_list<T> elements, Slot slot = {}) {
+        send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot);
+    }
+
+    // Sends what a loan holds, without a copy. The loan is gone, also if this throws.
+    template <class T>
+    void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}) {
+        const lig_send_options options = send_options(times, slot);
+        detail::call(lig_send_loan, handle_.get(), port.text, &options, std::exchange(loan.loan_, nullptr));
+    }
+
+    // Sends a message.
+    void send(Name port, const Message &message, Slot slot = {}) { send(port, message.times(), message.data(), slot); }
+
+    // Waits for the next message on a port. Throws UsageError, ClosedError when the conduit has ended,
+    // UnexpectedError, RunEndsError, InterruptedError.
+    Message receive(Name port, Slot slot = {}) { return receive(port, receive_options(slot)); }
+
+    // The same, waiting no longer than `wait`; throws TimedOutError if nothing has come by then.
+    template <class Rep, class Period>
+    Message receive_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
+        return receive(port, receive_options(slot, seconds(wait)));
+    }
+
+    // Receives an array into the caller's. Throws as receive, and UnexpectedError if type or shape differ.
+    template <class T>
+    Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
+        static_assert(!std::is_const_v<T>, "an array to receive into cannot be const");
+        const lig_receive_options options = receive_options(slot);
+        lig_times times;
+        into.lend([&](const lig_array *array) {
+            detail::call(lig_receive_into, handle_.get(), port.text, &options, array, &times);
+        });
+        return Times(times);
+    }
+
+    // The same for an array of one dimension, as long as the vector is.
+    template <class T>
+    Times receive_into(Name port, std::vector<T> &into, Slot slot = {}) {
+        return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
+    }
+
+    // Whether a receive would return at once, also because the conduit has ended.
+    bool poll(Name port, Slot slot = {}) {
+        const lig_receive_options options = receive_options(slot);
+        bool ready;
+        detail::call(lig_poll, handle_.get(), port.text, &options, &ready);
+        return ready;
+    }
+
+    // Waits until one of several ports can be received from, and gives its place among them. Throws ClosedError if
+    // all of them have ended.
+    std::size_t wait_any(const std::vector<PortSlot> &ports) { return wait_any(ports, receive_options({})); }
+
+    // The same, waiting no longer than `wait`; throws TimedOutError.
+    template <class Rep, class Period>
+    std::size_t wait_any_within(const std::vector<PortSlot> &ports, std::chrono::duration<Rep, Period> wait) {
+        return wait_any(ports, receive_options({}, seconds(wait)));
+    }
+
+    // Memory for an array, to be filled in place and sent without a copy. Throws OutOfMemoryError.
+    template <class T>
+    Loan<T> loan(const Extents &shape, Order order = Order::row_major) {
+        static_assert(!std::is_same_v<T, bool> || sizeof(bool) == 1, "a truth value is one byte in a message");
+        lig_loan *loan;
+        void *data;
+        ArrayRef<T>(nullptr, shape, order).lend([&](const lig_array *like) {
+            detail::call(lig_loan_create_like, handle_.get(), like, &loan, &data);
+        });
+        return Loan<T>(handle_, shape, order, loan, data);
+    }
+
+    // As the C interface has it.
+    lig_instance *raw() const noexcept { return handle_.get(); }
+
+private:
+    Instance(const Ports *given, Flags flags) : exceptions_(std::uncaught_exceptions()) {
+        std::vector<lig_port> ports;
+        if (given) {
+            for (const auto &[op, names] : *given) {
+                for (const std::string &name : names) ports.push_back({static_cast<lig_operator>(op), name.c_str()});
+            }
+        }
+        static const lig_port none{};
+        lig_instance_options options{};
+        options.size = sizeof options;
+        options.ports = ports.empty() ? (given ? &none : nullptr) : ports.data();
+        options.port_count = ports.size();
+        options.dont_apply_overlay = flags.dont_apply_overlay;
+        options.language = "c++";
+        lig_instance *handle;
+        detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
+        handle_.reset(handle, detail::FreeInstance());
+    }
+
+    static lig_send_options send_options(const Times &times, Slot slot) {
+        lig_send_options options;
+        options.size = sizeof options;
+        options.timestamp = times.timestamp;
+        options.next_timestamp = times.next_timestamp.value_or(0.0);
+        options.has_next_timestamp = times.next_timestamp.has_value();
+        options.has_slot = slot.given();
+        options.slot = slot.number();
+        return options;
+    }
+
+    static lig_receive_options receive_options(Slot slot, std::optional<double> timeout = std::nullopt) {
+        lig_receive_options options;
+        options.size = sizeof options;
+        options.timeout = timeout.value_or(0.0);
+        options.has_timeout = timeout.has_value();
+        options.has_slot = slot.given();
+        options.slot = slot.number();
+        return options;
+    }
+
+    template <class Rep, class Period>
+    static double seconds(std::chrono::duration<Rep, Period> wait) {
+        const double time = std::chrono::duration<double>(wait).count();
+        return time > 0 ? time : 0;
+    }
+
+    static lig_array lent(const lig_array_view &view) {
+        lig_array array{};
+        array.dtype = view.dtype;
+        array.ndim = view.ndim;
+        array.order = view.order;
+        for (std::size_t i = 0; i < view.ndim; ++i) array.shape[i] = view.shape[i];
+        if (!view.contiguous) array.strides = view.strides;
+        array.data = const_cast<void *>(view.data);
+        return array;
+    }
+
+    static std::vector<std::string> strings(lig_names *names) {
+        const std::unique_ptr<lig_names, void (*)(lig_names *)> owner(names, lig_names_free);
+        std::vector<std::string> list;
+        for (std::size_t i = 0; i < lig_names_count(names); ++i) list.emplace_back(lig_names_at(names, i));
+        return list;
+    }
+
+    Message receive(Name port, const lig_receive_options &options) {
+        lig_message *message;
+        detail::call(lig_receive, handle_.get(), port.text, &options, &message);
+        return Message(message);
+    }
+
+    std::size_t wait_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {
+        std::vector<lig_port_slot> entries;
+        entries.reserve(ports.size());
+        for (const PortSlot &entry : ports) {
+            entries.push_back({entry.port, entry.slot.given(), entry.slot.number()});
+        }
+        std::size_t which;
+        detail::call(lig_wait_any, handle_.get(), entries.data(), entries.size(), &options, &which);
+        return which;
+    }
+
+    template <class Result, class Function>
+    Result about(Function function, Name name) const {
+        Result result;
+        detail::call(function, handle_.get(), name.text, &result);
+        return result;
+    }
+
+    template <class Item, class Function>
+    std::vector<Item> list(Function function, Name setting) const {
+        const Item *items;
+        std::size_t count;
+        detail::call(function, handle_.get(), setting.text, &items, &count);
+        return std::vector<Item>(items, items + count);
+    }
+
+    std::shared_ptr<lig_instance> handle_;
+    int exceptions_ = 0;
+};
+
+}  // namespace ligament
+
+#endif

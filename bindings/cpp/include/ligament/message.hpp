@@ -1,0 +1,83 @@
+// Messages: times and a value, received or to be sent.
+#ifndef LIGAMENT_MESSAGE_HPP
+#define LIGAMENT_MESSAGE_HPP
+
+#include "value.hpp"
+
+namespace ligament {
+
+// The times of a message, in model time, s.
+struct Times {
+    // What the data belongs to.
+    double timestamp = 0.0;
+    // Of the next message on this port, if there will be one.
+    std::optional<double> next_timestamp;
+
+    Times() = default;
+    Times(double time) : timestamp(time) {}
+    Times(double time, std::optional<double> next) : timestamp(time), next_timestamp(next) {}
+    explicit Times(const lig_times &times) : timestamp(times.timestamp) {
+        if (times.has_next_timestamp) next_timestamp = times.next_timestamp;
+    }
+};
+
+// A message that was received, or one to be sent. Move-only. What array() and data() give is valid for as long as the
+// message.
+class Message {
+public:
+    // A message to be sent. (An array is sent with one copy less by Instance::send(port, times, array).)
+    Message(Times times, Value data) : times_(times), built_(std::move(data)) {}
+    Message(double timestamp, double next_timestamp, Value data)
+        : Message(Times(timestamp, next_timestamp), std::move(data)) {}
+
+    double timestamp() const noexcept { return times_.timestamp; }
+    bool has_next_timestamp() const noexcept { return times_.next_timestamp.has_value(); }
+    // Throws UsageError if the sender did not say.
+    double next_timestamp() const {
+        if (!times_.next_timestamp) throw UsageError("the message has no next timestamp; ask has_next_timestamp() first");
+        return *times_.next_timestamp;
+    }
+    const Times &times() const noexcept { return times_; }
+
+    // The value.
+    ValueView data() const & { return received_ ? ValueView(lig_message_value(received_.get())) : built_->view(); }
+    ValueView data() const && = delete;
+
+    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T.
+    template <class T>
+    ArrayView<T> array() const & {
+        if (!received_) return built_->view().array<T>();
+        lig_array_view view;
+        detail::call(lig_message_array, static_cast<const lig_message *>(received_.get()), &view);
+        return ArrayView<T>(view);
+    }
+    template <class T>
+    ArrayView<T> array() const && = delete;
+
+    // The overlay of settings that came with it, as a map; only where the instance asked for it.
+    std::optional<ValueView> settings() const & {
+        const lig_value *overlay = lig_message_settings(received_.get());
+        return overlay ? std::optional<ValueView>(ValueView(overlay)) : std::nullopt;
+    }
+    std::optional<ValueView> settings() const && = delete;
+
+private:
+    friend class Instance;
+    struct Free {
+        void operator()(lig_message *message) const noexcept { lig_message_free(message); }
+    };
+
+    explicit Message(lig_message *received) : received_(received) {
+        lig_times times;
+        detail::call(lig_message_times, static_cast<const lig_message *>(received), &times);
+        times_ = Times(times);
+    }
+
+    Times times_;
+    std::optional<Value> built_;  // of one to be sent
+    std::unique_ptr<lig_message, Free> received_;
+};
+
+}  // namespace ligament
+
+#endif

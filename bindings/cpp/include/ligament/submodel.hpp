@@ -1,0 +1,100 @@
+// The formal submodel: functions that the library calls in the order of the execution loop.
+#ifndef LIGAMENT_SUBMODEL_HPP
+#define LIGAMENT_SUBMODEL_HPP
+
+#include "instance.hpp"
+
+namespace ligament {
+
+// A submodel by its operators and its end condition, for codes that would rather not write the loop themselves.
+class Submodel {
+public:
+    virtual ~Submodel() = default;
+    // F_INIT: sets the state, from messages where there are any.
+    virtual void initialise(Instance &instance) = 0;
+    // Whether this pass is over; asked before each step.
+    virtual bool is_done() = 0;
+    // O_I: shows the state to others.
+    virtual void observe(Instance &instance) = 0;
+    // S: advances the state by one step.
+    virtual void solve(Instance &instance) = 0;
+    // O_F: shows the final state.
+    virtual void observe_final(Instance &instance) = 0;
+};
+
+namespace detail {
+
+// A submodel on its way through C, which no exception may cross: the first one is kept for the way back.
+struct Running {
+    Instance &instance;
+    Submodel &submodel;
+    std::exception_ptr failed;
+
+    template <void (Submodel::*Operation)(Instance &)>
+    static lig_status run(lig_instance *, void *user, lig_error *error) {
+        Running &running = *static_cast<Running *>(user);
+        try {
+            (running.submodel.*Operation)(running.instance);
+            return LIG_OK;
+        } catch (const Error &thrown) {
+            return running.keep(thrown.status(), thrown.what(), error);
+        } catch (const std::exception &thrown) {
+            return running.keep(LIG_ERR_USAGE, thrown.what(), error);
+        } catch (...) {
+            return running.keep(LIG_ERR_USAGE, "the submodel threw something that is no std::exception", error);
+        }
+    }
+
+    static bool is_done(void *user) {
+        Running &running = *static_cast<Running *>(user);
+        try {
+            return running.submodel.is_done();
+        } catch (...) {
+            running.failed = std::current_exception();
+            return true;  // the next function says what happened
+        }
+    }
+
+    static lig_status observe_final(lig_instance *instance, void *user, lig_error *error) {
+        Running &running = *static_cast<Running *>(user);
+        if (!running.failed) return run<&Submodel::observe_final>(instance, user, error);
+        try {
+            std::rethrow_exception(running.failed);
+        } catch (const std::exception &thrown) {
+            return running.keep(LIG_ERR_USAGE, thrown.what(), error);
+        } catch (...) {
+            return running.keep(LIG_ERR_USAGE, "is_done() threw something that is no std::exception", error);
+        }
+    }
+
+    lig_status keep(lig_status status, const char *text, lig_error *error) {
+        failed = std::current_exception();
+        std::strncpy(error->message, text, sizeof error->message - 1);
+        error->message[sizeof error->message - 1] = 0;
+        return status;
+    }
+};
+
+}  // namespace detail
+
+// Runs a submodel for as long as there are start messages. If one of its functions throws, the whole run ends with
+// that text, and the exception comes out here.
+inline void run_submodel(Instance &instance, Submodel &submodel) {
+    detail::Running running{instance, submodel, nullptr};
+    lig_submodel functions{};
+    functions.size = sizeof functions;
+    functions.initialise = detail::Running::run<&Submodel::initialise>;
+    functions.is_done = detail::Running::is_done;
+    functions.observe = detail::Running::run<&Submodel::observe>;
+    functions.solve = detail::Running::run<&Submodel::solve>;
+    functions.observe_final = detail::Running::observe_final;
+    functions.user = &running;
+    lig_error error;
+    const lig_status status = lig_run_submodel(instance.raw(), &functions, &error);
+    if (running.failed) std::rethrow_exception(running.failed);
+    if (status != LIG_OK) detail::fail(status, error.message);
+}
+
+}  // namespace ligament
+
+#endif

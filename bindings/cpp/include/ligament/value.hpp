@@ -1,0 +1,278 @@
+// Values: received ones, borrowed (ValueView), and such as are built to be sent (Value).
+#ifndef LIGAMENT_VALUE_HPP
+#define LIGAMENT_VALUE_HPP
+
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "array.hpp"
+
+namespace ligament {
+
+// What a value is.
+enum class Kind : std::int32_t {
+    none = LIG_KIND_NONE,
+    boolean = LIG_KIND_BOOL,
+    integer = LIG_KIND_INT,
+    // An integer above the largest int64.
+    large_integer = LIG_KIND_UINT,
+    number = LIG_KIND_FLOAT,
+    complex = LIG_KIND_COMPLEX,
+    string = LIG_KIND_STRING,
+    bytes = LIG_KIND_BYTES,
+    list = LIG_KIND_LIST,
+    map = LIG_KIND_MAP,
+    array = LIG_KIND_ARRAY,
+    settings = LIG_KIND_SETTINGS,
+};
+
+// Bytes that live somewhere else.
+struct Bytes {
+    const void *data = nullptr;
+    std::size_t size = 0;
+};
+
+class Value;
+
+// A borrowed value: valid for as long as the message or value that it is part of.
+class ValueView {
+public:
+    explicit ValueView(const lig_value *value) : value_(value) {}
+
+    Kind kind() const { return static_cast<Kind>(lig_value_kind(value_)); }
+    bool is_none() const { return kind() == Kind::none; }
+
+    // The value as T: bool, an integer (which must fit), double or float, std::complex<double>, std::string,
+    // std::string_view (in the value's memory) or Bytes (likewise). Throws UnexpectedError if it is something else.
+    template <class T>
+    T as() const {
+        if constexpr (std::is_same_v<T, bool>) {
+            return get<bool>(lig_value_bool);
+        } else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
+            const auto integer = get<std::uint64_t>(lig_value_uint);
+            if (integer > std::numeric_limits<T>::max()) does_not_fit(std::to_string(integer));
+            return static_cast<T>(integer);
+        } else if constexpr (std::is_integral_v<T>) {
+            const auto integer = get<std::int64_t>(lig_value_int);
+            if (integer < std::numeric_limits<T>::min() || integer > std::numeric_limits<T>::max()) {
+                does_not_fit(std::to_string(integer));
+            }
+            return static_cast<T>(integer);
+        } else if constexpr (std::is_floating_point_v<T>) {
+            return static_cast<T>(get<double>(lig_value_float));
+        } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+            double real, imaginary;
+            detail::call(lig_value_complex, value_, &real, &imaginary);
+            return {real, imaginary};
+        } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
+            const auto text = get<lig_string>(lig_value_string);
+            return T(text.data, text.size);
+        } else {
+            static_assert(std::is_same_v<T, Bytes>, "a value cannot be read as this type; see the comment");
+            Bytes bytes;
+            detail::call(lig_value_bytes, value_, &bytes.data, &bytes.size);
+            return bytes;
+        }
+    }
+
+    // How many items a list or map has.
+    std::size_t size() const { return get<std::size_t>(lig_value_count); }
+
+    // An item of a list, or the value of an entry of a map, by number.
+    ValueView at(std::size_t index) const {
+        const lig_value *item;
+        detail::call(lig_value_at, value_, index, &item);
+        return ValueView(item);
+    }
+
+    // The value under a key of a map. Throws UnexpectedError if there is no such key.
+    ValueView at(const std::string &key) const {
+        if (const auto item = find(key)) return *item;
+        throw UnexpectedError("the map has no key \"" + key + "\"");
+    }
+
+    // The value under a key of a map, if there is one.
+    std::optional<ValueView> find(const std::string &key) const {
+        const lig_value *item;
+        detail::call(lig_value_find, value_, key.c_str(), &item);
+        return item ? std::optional<ValueView>(ValueView(item)) : std::nullopt;
+    }
+
+    // The key of an entry of a map, by number.
+    std::string_view key(std::size_t index) const {
+        lig_string text;
+        detail::call(lig_value_key, value_, index, &text);
+        return {text.data, text.size};
+    }
+
+    // An array, in place.
+    template <class T>
+    ArrayView<T> array() const {
+        return ArrayView<T>(get<lig_array_view>(lig_value_array));
+    }
+
+    // The type of an array's elements.
+    lig_dtype dtype() const { return get<lig_array_view>(lig_value_array).dtype; }
+
+    // The name of an array's dimension; empty if it has none.
+    std::string array_name(std::size_t dimension) const {
+        lig_string text;
+        detail::call(lig_value_array_name, value_, static_cast<std::uint32_t>(dimension), &text);
+        return detail::text_of(text);
+    }
+
+    // The unit of an array's elements, if they have one.
+    std::optional<std::string> array_unit() const {
+        const auto text = get<lig_string>(lig_value_array_unit);
+        return text.data ? std::optional<std::string>(detail::text_of(text)) : std::nullopt;
+    }
+
+    // Settings as a map.
+    Value settings() const;
+
+    // A value of one's own. Arrays and bytes are shared, not copied.
+    Value copy() const;
+
+    // As the C interface has it.
+    const lig_value *raw() const noexcept { return value_; }
+
+private:
+    template <class T, class Function>
+    T get(Function function) const {
+        T result;
+        detail::call(function, value_, &result);
+        return result;
+    }
+
+    [[noreturn]] static void does_not_fit(const std::string &integer) {
+        throw UnexpectedError("the integer " + integer + " does not fit the type that was asked for");
+    }
+
+    const lig_value *value_;
+};
+
+// A value of one's own, to be sent or put into another one. Move-only; copy() makes another.
+class Value {
+public:
+    // Nothing.
+    Value() : Value(lig_value_new_none(), Adopt()) {}
+    Value(std::nullptr_t) : Value() {}
+
+    // A truth value, an integer, a number. (A template, so that no pointer is taken for a truth value.)
+    template <class T, std::enable_if_t<std::is_arithmetic_v<T> && !detail::is_character<T>, int> = 0>
+    Value(T value) : Value(made(value), Adopt()) {}
+    Value(std::complex<double> value) : Value(lig_value_new_complex(value.real(), value.imag()), Adopt()) {}
+
+    // Text, copied. Throws UsageError if it is not UTF-8.
+    Value(std::string_view text) : Value(lig_value_new_string(text.data(), text.size()), Adopt()) {
+        if (!value_) throw UsageError("a text to be sent is not UTF-8");
+    }
+    Value(const std::string &text) : Value(std::string_view(text)) {}
+    Value(const char *text) : Value(std::string_view(text)) {}
+
+    // Bytes, copied.
+    Value(Bytes bytes) : Value(lig_value_new_bytes(bytes.data, bytes.size), Adopt()) {
+        if (!value_) throw UsageError("bytes to be sent are at no address");
+    }
+
+    // An array, copied.
+    template <class T>
+    Value(const ArrayRef<T> &array) : Value(of(array, lig_value_new_array), Adopt()) {}
+
+    // An array of one dimension, copied.
+    template <class T, std::enable_if_t<detail::is_element<T> && !std::is_same_v<T, bool>, int> = 0>
+    Value(const std::vector<T> &elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
+
+    // An array over the caller's memory, which must stay, and stay unchanged, until this value and all that it is
+    // put into are gone.
+    template <class T>
+    static Value borrowed(const ArrayRef<T> &array) {
+        return Value(of(array, lig_value_new_array_borrowed), Adopt());
+    }
+
+    // A list of what is given: Value::list(1, "two", 3.0).
+    template <class... Items>
+    static Value list(Items &&...items) {
+        Value made(lig_value_new_list(), Adopt());
+        (made.append(Value(std::forward<Items>(items))), ...);
+        return made;
+    }
+
+    // An empty map: Value::map().set("a", 1).set("b", "two").
+    static Value map() { return Value(lig_value_new_map(), Adopt()); }
+
+    // Settings, made from a map; to be sent to a muscle_settings_in port.
+    static Value settings(const Value &map) {
+        lig_value *made;
+        detail::call(lig_value_new_settings, static_cast<const lig_value *>(map.value_.get()), &made);
+        return Value(made, Adopt());
+    }
+
+    // Puts an item at the end of a list.
+    Value &append(Value item) & {
+        detail::call(lig_value_append, value_.get(), item.value_.release());
+        return *this;
+    }
+    Value &&append(Value item) && { return std::move(append(std::move(item))); }
+
+    // Puts an item into a map, in place of what was under that key.
+    Value &set(const std::string &key, Value item) & {
+        detail::call(lig_value_set, value_.get(), key.c_str(), item.value_.release());
+        return *this;
+    }
+    Value &&set(const std::string &key, Value item) && { return std::move(set(key, std::move(item))); }
+
+    // The value, to be read.
+    ValueView view() const & { return ValueView(value_.get()); }
+    ValueView view() const && = delete;
+
+    // Another value like this one. Arrays and bytes are shared, not copied.
+    Value copy() const { return ValueView(value_.get()).copy(); }
+
+    // As the C interface has it.
+    const lig_value *raw() const noexcept { return value_.get(); }
+
+private:
+    friend class ValueView;
+    struct Adopt {};
+    struct Free {
+        void operator()(lig_value *value) const noexcept { lig_value_free(value); }
+    };
+
+    Value(lig_value *value, Adopt) : value_(value) {}
+
+    template <class T>
+    static lig_value *made(T value) {
+        if constexpr (std::is_same_v<T, bool>) return lig_value_new_bool(value);
+        else if constexpr (std::is_floating_point_v<T>) return lig_value_new_float(static_cast<double>(value));
+        else if constexpr (std::is_unsigned_v<T>) return lig_value_new_uint(value);
+        else return lig_value_new_int(value);
+    }
+
+    template <class T, class Function>
+    static lig_value *of(const ArrayRef<T> &array, Function function) {
+        lig_value *made;
+        array.lend([&](const lig_array *lent) { detail::call(function, lent, &made); });
+        return made;
+    }
+
+    std::unique_ptr<lig_value, Free> value_;
+};
+
+inline Value ValueView::copy() const {
+    lig_value *made;
+    detail::call(lig_value_copy, value_, &made);
+    return Value(made, Value::Adopt());
+}
+
+inline Value ValueView::settings() const {
+    lig_value *made;
+    detail::call(lig_value_settings, value_, &made);
+    return Value(made, Value::Adopt());
+}
+
+}  // namespace ligament
+
+#endif

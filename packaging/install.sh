@@ -1,0 +1,62 @@
+#!/bin/sh
+# Installs what has been built below PREFIX: the library, the headers for C and C++, the CMake package, the
+# pkg-config file and the command. Nothing in PREFIX knows where it is, so it can be moved.
+#   packaging/install.sh [--library-only] PREFIX [BUILT]
+# BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
+set -eu
+
+command=yes
+if [ "${1:-}" = --library-only ]; then
+    command=no
+    shift
+fi
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+    echo "usage: $0 [--library-only] PREFIX [BUILT]" >&2
+    exit 2
+fi
+root=$(cd "$(dirname "$0")/.." && pwd)
+prefix=$1
+built=${2:-${CARGO_TARGET_DIR:-$root/target}/release}
+
+needed="libligament.so libligament.a"
+[ $command = yes ] && needed="$needed ligament"
+for file in $needed; do
+    if [ ! -f "$built/$file" ]; then
+        echo "$0: $built/$file is missing; build it first: cargo build --release" >&2
+        exit 1
+    fi
+done
+
+# The one place that names the version.
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
+major=${version%%.*}
+minor=${version#*.}
+minor=${minor%%.*}
+# The name that programs are linked against; crates/capi/build.rs puts it into the library.
+soversion=$(sed -n 's/.*-soname,libligament\.so\.\([0-9]*\).*/\1/p' "$root/crates/capi/build.rs")
+
+fill() {
+    sed -e "s/@VERSION@/$version/g" -e "s/@VERSION_MAJOR@/$major/g" -e "s/@VERSION_MINOR@/$minor/g" \
+        -e "s/@SOVERSION@/$soversion/g" "$1" > "$2"
+    chmod 644 "$2"
+}
+
+lib=$prefix/lib
+cmake=$lib/cmake/ligament
+mkdir -p "$prefix/include/ligament" "$cmake" "$lib/pkgconfig"
+# A new file under the name, not new contents: programs that run keep the old one.
+install -m 755 "$built/libligament.so" "$lib/libligament.so.$version.new"
+mv -f "$lib/libligament.so.$version.new" "$lib/libligament.so.$version"
+ln -sfn "libligament.so.$version" "$lib/libligament.so.$soversion"
+ln -sfn "libligament.so.$soversion" "$lib/libligament.so"
+install -m 644 "$built/libligament.a" "$lib/libligament.a"
+install -m 644 "$root/crates/capi/include/ligament.h" "$prefix/include/ligament.h"
+install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
+fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
+fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
+fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
+if [ $command = yes ]; then
+    mkdir -p "$prefix/bin"
+    install -m 755 "$built/ligament" "$prefix/bin/ligament.new"
+    mv -f "$prefix/bin/ligament.new" "$prefix/bin/ligament"
+fi
