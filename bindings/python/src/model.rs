@@ -4,7 +4,8 @@ use crate::errors;
 use crate::settings::{any_settings, Settings};
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
 use ligament_model::{
-    BaseEnv, BuildError, ExecutionModel, ModelBuilder, Problem as CoreProblem, Program, Reference, Resources,
+    BaseEnv, BuildError, Conduit, ExecutionModel, Model as CoreModel, ModelBuilder, Problem as CoreProblem,
+    Program, Reference, Resources,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -74,6 +75,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// The model that is run; the others of its configuration are used as implementations.
+    fn root(&self) -> Option<&CoreModel> {
+        self.builder.configuration().root_model(None).ok()
+    }
+
     /// The builder with the settings that Python has in hand.
     pub fn whole(&self, py: Python<'_>) -> ModelBuilder {
         let mut builder = self.builder.clone();
@@ -91,7 +97,7 @@ fn name(py: Python<'_>, text: &str) -> PyResult<Reference> {
 }
 
 /// Reads model files, the later ones adding to the earlier: the builder, and what is wrong with them.
-fn load(py: Python<'_>, paths: &[PathBuf]) -> PyResult<(ModelBuilder, Vec<CoreProblem>)> {
+fn load(paths: &[PathBuf]) -> (Option<ModelBuilder>, Vec<CoreProblem>) {
     let mut config = ligament_model::Configuration::default();
     let mut problems = Vec::new();
     let mut rules = None;
@@ -106,17 +112,16 @@ fn load(py: Python<'_>, paths: &[PathBuf]) -> PyResult<(ModelBuilder, Vec<CorePr
         rules = Some(version);
     }
     problems.extend(config.resolve_imports(&ligament_model::FileModules::from_env()));
-    let mut builder = ModelBuilder::new("model").map_err(|error| errors::model(py, error.to_string()))?;
-    match config.root_model(None) {
-        Ok(root) => {
-            // What is added from here on goes to the model that is run.
-            let at = config.models.get_index_of(&root.name).unwrap_or(0);
-            config.models.move_index(at, 0);
-            *builder.configuration_mut() = config;
+    match ModelBuilder::from_configuration(config) {
+        Ok(builder) => (Some(builder), problems),
+        Err(more) => {
+            // What could not be read is the reason why there is no model.
+            if problems.is_empty() {
+                problems.extend(more.0);
+            }
+            (None, problems)
         }
-        Err(problem) => problems.push(problem),
     }
-    Ok((builder, problems))
 }
 
 #[pymethods]
@@ -130,18 +135,20 @@ impl Model {
 
     /// Takes over what files say; gives the problems with them.
     fn _load(&mut self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<Problem>> {
-        let (builder, problems) = load(py, &paths)?;
-        let inner = builder.configuration().settings.clone();
-        self.builder = builder;
-        self.files = paths;
-        self.settings = Py::new(py, Settings { inner })?;
+        let (builder, problems) = load(&paths);
+        if let Some(builder) = builder {
+            let inner = builder.configuration().settings.clone();
+            self.settings = Py::new(py, Settings { inner })?;
+            self.builder = builder;
+            self.files = paths;
+        }
         Ok(problems.iter().map(Problem::from).collect())
     }
 
     /// The model's name.
     #[getter]
     fn name(&self) -> String {
-        self.builder.configuration().models.first().map_or_else(String::new, |(name, _)| name.to_string())
+        self.root().map_or_else(String::new, |model| model.name.to_string())
     }
 
     /// The settings, to be read and changed in place.
@@ -262,23 +269,14 @@ impl Model {
     /// The names of the components.
     #[getter]
     fn components(&self) -> Vec<String> {
-        let models = &self.builder.configuration().models;
-        models
-            .first()
-            .map_or_else(Vec::new, |(_, model)| model.components.keys().map(ToString::to_string).collect())
+        self.root().map_or_else(Vec::new, |model| model.components.keys().map(ToString::to_string).collect())
     }
 
     /// The conduits, as pairs of sender and receiver.
     #[getter]
     fn conduits(&self) -> Vec<(String, String)> {
-        let models = &self.builder.configuration().models;
-        models.first().map_or_else(Vec::new, |(_, model)| {
-            model
-                .conduits
-                .iter()
-                .map(|conduit| (conduit.sender.to_string(), conduit.receiver.to_string()))
-                .collect()
-        })
+        let ends = |conduit: &Conduit| (conduit.sender.to_string(), conduit.receiver.to_string());
+        self.root().map_or_else(Vec::new, |model| model.conduits.iter().map(ends).collect())
     }
 
     /// Everything that is wrong with the model, as `check` says it; and how many instances and channels it has.

@@ -1,0 +1,164 @@
+"""What becomes of values on their way through a message."""
+
+import collections
+
+import numpy as np
+import pytest
+
+import ligament
+from ligament import Array, Settings, UnsendableError, UsageError
+from ligament._ligament import _round_trip
+from values import DTYPES, PLAIN, array_of, same, shapes
+
+
+@pytest.mark.parametrize("value", PLAIN, ids=lambda value: repr(value)[:20])
+def test_plain_values_come_back_as_they_were(value):
+    assert same(_round_trip(value), value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_every_type_and_shape_come_back_as_they_were(dtype):
+    for shape in shapes():
+        array = array_of(dtype, shape)
+        assert same(_round_trip(array), array), shape
+        fortran = array.copy(order="F")
+        back = _round_trip(fortran)
+        assert same(back, array), shape
+        assert back.flags.f_contiguous == fortran.flags.f_contiguous, "the order in memory is kept"
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_that_do_not_lie_in_one_piece_are_gathered(dtype):
+    whole = array_of(dtype, (6, 8, 10))
+    for part in [
+        whole[::2], whole[:, ::-1], whole[::-1, ::-1, ::-1], whole[1:5, 3, ::3], whole.transpose(2, 0, 1)[::-2],
+        whole[:, :, :1], np.broadcast_to(whole[0, 0], (4, 10)), whole[2:2], whole[..., -1],
+    ]:  # fmt: skip
+        assert same(_round_trip(part), np.array(part)), (part.shape, part.strides)
+
+
+def test_numbers_in_the_other_byte_order_come_back_in_this_machines():
+    array = np.arange(10, dtype=">i4")
+    back = _round_trip(array)
+    assert back.dtype == np.dtype("int32")
+    assert np.array_equal(back, array)
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        (np.float64(1.5), 1.5), (np.float32(0.5), 0.5), (np.int8(-3), -3), (np.uint64(2**64 - 1), 2**64 - 1),
+        (np.bool_(True), True), (np.complex64(1 + 2j), 1 + 2j), (np.str_("x"), "x"),
+    ],
+)  # fmt: skip
+def test_numpys_scalars_come_back_as_pythons(scalar, value):
+    assert same(_round_trip(scalar), value)
+
+
+def test_arrays_inside_lists_and_dicts_keep_their_place():
+    value = {"grid": [array_of("float32", (3, 4)), {"mask": array_of("bool", (5,))}], "n": 3}
+    assert same(_round_trip(value), value)
+
+
+def test_axis_names_and_unit_come_back():
+    array = Array(array_of("float64", (3, 4)), names=["x", "y"], unit="mol/m³")
+    back = _round_trip(array)
+    assert same(back, array)
+    assert np.array_equal(np.asarray(back), array.array)
+
+
+def test_axis_names_must_be_as_many_as_axes():
+    with pytest.raises(ValueError, match="1 axis names for an array of 2"):
+        Array(np.zeros((2, 2)), names=["x"])
+
+
+def test_settings_come_back_as_settings():
+    settings = Settings({"a.x": 1, "b": 2.5, "c": "text", "d": True, "e": [1, 2], "f": [1.0, 2.5], "g": [[1.0], []]})
+    back = _round_trip(settings)
+    assert isinstance(back, Settings)
+    assert same(back.as_dict(), settings.as_dict())
+
+
+def test_other_sequences_and_mappings_come_back_as_lists_and_dicts():
+    assert same(_round_trip((1, (2, 3))), [1, [2, 3]])
+    assert same(_round_trip(collections.OrderedDict(a=1)), {"a": 1})
+    assert same(_round_trip(collections.ChainMap({"a": 1})), {"a": 1})
+    assert same(_round_trip(bytearray(b"abc")), b"abc")
+    assert same(_round_trip(memoryview(b"abc")), b"abc")
+
+
+def test_what_has_dunder_array_is_sent_as_one():
+    class Field:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3.0)
+
+    assert same(_round_trip(Field()), np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (object(), "type object"),
+        ({1, 2}, "type set"),
+        (2**64, "64 bits"),
+        (-(2**63) - 1, "64 bits"),
+        ({1: 2}, "key of type int"),
+        (np.array(["a"]), "dtype <U1"),
+        (np.array([object()]), "dtype object"),
+        (np.zeros(2, "float16"), "dtype float16"),
+        (np.zeros(2, "datetime64[s]"), "datetime64"),
+        (np.zeros((1,) * 9), "9 dimensions"),
+        (np.ma.masked_array([1.0], [True]), "masked"),
+        (np.longdouble(1), "longdouble"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_by_name(value, what):
+    with pytest.raises(UnsendableError, match=what):
+        _round_trip(value)
+
+
+def test_a_refusal_says_where_the_value_stands():
+    with pytest.raises(TypeError, match=r"data\['a'\]\[1\]\['b'\]"):
+        _round_trip({"a": [0, {"b": object()}]})
+
+
+def test_a_list_that_holds_itself_is_refused():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(UsageError, match="hold itself"):
+        _round_trip(endless)
+
+
+def test_text_that_is_not_unicode_is_refused():
+    with pytest.raises(UnicodeEncodeError):
+        _round_trip("\ud800")
+
+
+def test_received_arrays_are_read_only_views_that_live_on_their_own():
+    back = _round_trip(np.arange(1000.0))
+    assert not back.flags.writeable
+    assert not back.flags.owndata
+    assert back.ctypes.data % 64 == 0
+    with pytest.raises(ValueError):
+        back[0] = 1
+    with pytest.raises(ValueError):
+        back.flags.writeable = True
+    part = back[500:]
+    del back
+    assert np.array_equal(part, np.arange(500.0, 1000.0))
+
+
+def test_received_arrays_can_be_handed_to_others_by_dlpack():
+    back = _round_trip(np.arange(12.0).reshape(3, 4))
+    assert np.array_equal(np.from_dlpack(back), np.arange(12.0).reshape(3, 4))
+
+
+def test_errors_are_what_python_calls_them():
+    assert issubclass(ligament.SettingUnsetError, KeyError)
+    assert issubclass(ligament.SettingTypeError, TypeError)
+    assert issubclass(ligament.TimeoutError, TimeoutError)
+    assert issubclass(ligament.OutOfMemoryError, MemoryError)
+    assert all(
+        issubclass(getattr(ligament, name), ligament.Error) for name in ligament.__all__ if name.endswith("Error")
+    )
+    assert str(ligament.SettingUnsetError("plain text")) == "plain text"
