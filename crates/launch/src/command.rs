@@ -245,3 +245,123 @@ fn through_shell(
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_model::{At, Reference};
+
+    /// A directory with a model file, a script beside it, and places for an instance.
+    struct Ground {
+        path: PathBuf,
+    }
+
+    impl Ground {
+        fn new(test: &str) -> Ground {
+            let path = std::env::temp_dir().join(format!("ligament-command-{}-{test}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(path.join("bin")).unwrap();
+            for (file, mode) in [("micro.py", 0o644), ("tool", 0o755), ("bin/found", 0o755), ("plain", 0o644)] {
+                std::fs::write(path.join(file), "#!/bin/sh\n").unwrap();
+                std::fs::set_permissions(path.join(file), std::fs::Permissions::from_mode(mode)).unwrap();
+            }
+            Ground { path }
+        }
+
+        fn program(&self, executable: &str, args: &[&str]) -> Program {
+            let mut program = Program::new(Reference::new("micro").unwrap());
+            let file = self.path.join("m.ymmsl").display().to_string();
+            program.at = At { file: Some(file.into()), line: 1, column: 1 };
+            program.executable = Some(executable.into());
+            program.args = Some(args.iter().map(|arg| (*arg).to_owned()).collect());
+            program
+        }
+
+        fn prepare(&self, program: &Program) -> Result<Command, PrepareError> {
+            let place = Place {
+                model_directory: &self.path,
+                directory: &self.path,
+                output: &self.path.join("output.log"),
+                scratch: &self.path,
+            };
+            prepare(program, Resources::Threads { threads: 3 }, &place)
+        }
+    }
+
+    impl Drop for Ground {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+
+    #[test]
+    fn files_beside_the_model_are_named_in_full_and_other_arguments_kept() {
+        let ground = Ground::new("arguments");
+        let args = ["micro.py", "${LIGAMENT_MODEL_DIR}/data", "-n", "nothing.py", "bin", ""];
+        let command = ground.prepare(&ground.program("./tool", &args)).unwrap();
+        let full = |name: &str| ground.path.join(name).into_os_string();
+        assert_eq!(command.program, ground.path.join("tool"));
+        let wanted =
+            [full("micro.py"), full("data"), "-n".into(), "nothing.py".into(), "bin".into(), "".into()];
+        assert_eq!(command.arguments, wanted);
+    }
+
+    #[test]
+    fn a_bare_name_is_looked_up_in_the_path_that_the_program_gives_itself() {
+        let ground = Ground::new("path");
+        let mut program = ground.program("found", &[]);
+        assert!(ground.prepare(&program).unwrap_err().0.contains("not in PATH"));
+        program.env.insert("+PATH".into(), format!(":{}/bin", ground.path.display()));
+        assert_eq!(ground.prepare(&program).unwrap().program, ground.path.join("bin/found"));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_says_why() {
+        let ground = Ground::new("why");
+        let why = |program: &Program| ground.prepare(program).unwrap_err().0;
+        assert!(why(&ground.program("./plain", &[])).contains("chmod +x"));
+        assert!(why(&ground.program("./nowhere", &[])).contains("is not there"));
+        let mut mpi = ground.program("./tool", &[]);
+        mpi.execution_model = ExecutionModel::OpenMpi;
+        assert!(why(&mpi).contains("--manual"));
+        mpi.execution_model = ExecutionModel::Direct;
+        mpi.executable = None;
+        assert!(why(&mpi).contains("neither an executable nor a script"));
+    }
+
+    #[test]
+    fn threads_are_told_unless_the_program_says_otherwise() {
+        let ground = Ground::new("threads");
+        let mut program = ground.program("./tool", &[]);
+        program.base_env = BaseEnv::Clean;
+        program.env.insert("OMP_NUM_THREADS".into(), "7".into());
+        let command = ground.prepare(&program).unwrap();
+        assert_eq!(command.environment.get("OMP_NUM_THREADS").unwrap(), "7");
+        assert_eq!(command.environment.get("PYTHONUNBUFFERED").unwrap(), "1");
+        assert!(command.environment.get("LIGAMENT_TOKEN").is_none());
+    }
+
+    #[test]
+    fn modules_are_loaded_by_a_login_shell_that_becomes_the_program() {
+        let ground = Ground::new("modules");
+        let mut program = ground.program("./tool", &["a b"]);
+        program.modules = Some(vec!["it's".into()]);
+        program.env.insert("X".into(), "y z".into());
+        let command = ground.prepare(&program).unwrap();
+        assert!(command.program.ends_with("bash"));
+        let script = command.arguments[2].to_str().unwrap();
+        assert!(script.contains(r"module load 'it'\''s' || exit 1"), "{script}");
+        assert!(script.contains("export X='y z'") && script.ends_with("exec \"$@\"\n"), "{script}");
+        assert_eq!(command.arguments[4..], [ground.path.join("tool").into_os_string(), "a b".into()]);
+    }
+
+    #[test]
+    fn a_script_is_written_and_started_as_it_is() {
+        let ground = Ground::new("script");
+        let mut program = ground.program("./tool", &[]);
+        program.executable = None;
+        program.script = Some("echo hello\n".into());
+        let command = ground.prepare(&program).unwrap();
+        assert_eq!(std::fs::read_to_string(&command.program).unwrap(), "#!/bin/bash\necho hello\n");
+    }
+}
