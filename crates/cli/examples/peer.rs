@@ -61,11 +61,51 @@ fn micro_model(way: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Sends many messages on one port before the one on the other that its receiver wants first.
+fn flood() -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::OI, "many").with(Operator::OI, "first");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        for i in 0..100 {
+            let value = ligament_instance::Value::Int(i);
+            instance.send("many", &Outgoing::at(i as f64, &value), None)?;
+        }
+        instance.send("first", &Outgoing::at(0.0, &ligament_instance::Value::None), None)?;
+    }
+    Ok(())
+}
+
+/// Receives in the other order.
+fn drain() -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::S, "many").with(Operator::S, "first");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        instance.receive("first", None)?;
+        for _ in 0..100 {
+            instance.receive("many", None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a message before it sends one.
+fn polite() -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::S, "in").with(Operator::OI, "out");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        instance.receive("in", None)?;
+    }
+    Ok(())
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("macro") => macro_model(),
         Some("micro") => micro_model(arguments.get(1).map_or("", String::as_str)),
+        Some("flood") => flood(),
+        Some("drain") => drain(),
+        Some("polite") => polite(),
         Some("silent") => return,
         other => panic!("unknown role {other:?}"),
     };

@@ -15,7 +15,8 @@ fn ligament() -> Command {
     command
 }
 
-/// The program of the instances: `examples/peer.rs`.
+/// The program of the instances: `examples/peer.rs`, which `cargo test` builds unless it is told to test less
+/// (with `--test runs`, say `cargo build --examples` first).
 fn peer() -> PathBuf {
     let mut path = std::env::current_exe().unwrap();
     path.pop();
@@ -53,6 +54,14 @@ implementations:
         );
         std::fs::write(path.join("pair.ymmsl"), model).unwrap();
         Place { path }
+    }
+
+    /// A model of this text.
+    fn with_model(test: &str, model: &str) -> Place {
+        let place = Place::new(test, "{executable: none}");
+        let model = model.replace("PEER", peer().to_str().unwrap());
+        std::fs::write(place.path.join("pair.ymmsl"), model).unwrap();
+        place
     }
 
     /// A micro model that goes wrong at step 3, in this way.
@@ -362,4 +371,65 @@ fn json_is_one_object_that_says_whether_it_went_well() {
         assert!(Path::new(json["directory"].as_str().unwrap()).is_absolute());
         assert_eq!(json["last_lines"].is_array(), !ok);
     }
+}
+
+#[test]
+fn a_full_conduit_in_a_circle_of_waits_is_widened() {
+    let place = Place::with_model(
+        "parks",
+        "ymmsl_version: v0.1
+model:
+  name: pair
+  components:
+    flood: {implementation: flood, ports: {o_i: [many, first]}}
+    drain: {implementation: drain, ports: {s: [many, first]}}
+  conduits:
+    flood.many: drain.many
+    flood.first: drain.first
+implementations:
+  flood: {executable: PEER, args: [flood]}
+  drain: {executable: PEER, args: [drain]}
+ligament:
+  budget: 2000
+",
+    );
+    let output = place.run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let log = std::fs::read_to_string(place.path.join("run/manager.log")).unwrap();
+    assert!(log.contains("the budget of flood.many is now"), "{log}");
+}
+
+#[test]
+fn instances_that_wait_for_each_other_in_vain_are_named() {
+    let place = Place::with_model(
+        "deadlock",
+        "ymmsl_version: v0.1
+model:
+  name: pair
+  components:
+    a: {implementation: polite, ports: {s: in, o_i: out}}
+    b: {implementation: polite, ports: {s: in, o_i: out}}
+  conduits:
+    a.out: b.in
+    b.out: a.in
+implementations:
+  polite: {executable: PEER, args: [polite]}
+",
+    );
+    let run = place.start(&[]);
+    let began = Instant::now();
+    let log = place.path.join("run/manager.log");
+    let line = loop {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        if let Some(line) = text.lines().find(|line| line.contains("wait for each other")) {
+            break line.to_owned();
+        }
+        assert!(!text.contains("the run failed"), "{text}");
+        assert!(began.elapsed() < WATCHDOG, "{text}");
+        std::thread::yield_now();
+    };
+    assert!(line.contains("a waits for a message from b.out; b waits for a message from a.out"), "{line}");
+    assert_eq!(place.ask(&["stop", "run"]).status.code(), Some(0));
+    finish(run);
+    place.assert_all_gone();
 }
