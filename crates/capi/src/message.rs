@@ -15,11 +15,25 @@ pub struct lig_message {
 }
 
 impl lig_message {
-    /// Gives a message to the caller.
+    /// A message to receive into.
     #[inline]
-    pub(crate) fn give(mut message: Message) -> *mut lig_message {
-        let settings = message.settings.take().map(|settings| Box::new(of_settings(&settings)));
-        Box::into_raw(Box::new(lig_message { message, settings }))
+    pub(crate) fn empty() -> Box<lig_message> {
+        Box::new(lig_message { message: Message::default(), settings: None })
+    }
+
+    /// What is received into.
+    #[inline]
+    pub(crate) fn inner(&mut self) -> &mut Message {
+        &mut self.message
+    }
+
+    /// Gives the message to the caller.
+    #[inline]
+    pub(crate) fn give(mut self: Box<Self>) -> *mut lig_message {
+        if let Some(settings) = self.message.settings.take() {
+            self.settings = Some(Box::new(of_settings(&settings)));
+        }
+        Box::into_raw(self)
     }
 }
 

@@ -30,8 +30,10 @@ pub unsafe extern "C" fn lig_receive(
         place.write(std::ptr::null_mut());
         let options = unsafe { read(options) }?;
         let port = unsafe { name(port, "port") }?;
-        let received = unsafe { core(instance) }?.receive_within(port, options.slot(), options.wait()?)?;
-        place.write(lig_message::give(received));
+        let instance = unsafe { core(instance) }?;
+        let mut received = lig_message::empty();
+        instance.receive_to(port, options.slot(), options.wait()?, received.inner())?;
+        place.write(received.give());
         Ok(())
     })
 }

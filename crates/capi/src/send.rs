@@ -131,7 +131,9 @@ pub unsafe extern "C" fn lig_send_array(
     guard(error, || {
         let (described, array) = unsafe { describe(array) }?;
         let array = unsafe { lent(&described, array) }?;
-        unsafe { send(instance, port, options, ValueRef::Array(array)) }
+        let options = unsafe { read(options) }?;
+        let port = unsafe { name(port, "port") }?;
+        unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot())
     })
 }
 

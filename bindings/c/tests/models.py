@@ -1,0 +1,45 @@
+"""The models that the tests of the C and C++ faces run: a teller with an echo, a boss with three workers."""
+
+SETTINGS = """settings:
+  flag: true
+  count: 3
+  ratio: 0.25
+  title: a title
+  integers: [1, -2]
+  numbers: [0.5, 1.5]
+  grid: [[1.0, 2.0], [3.0, 4.0]]
+"""
+
+
+def echoed(program, echo, arguments=()):
+    """A macro model with ports out and in, and a micro model that sends back what it gets."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: echoed
+  components:
+    macro: {{implementation: macro, ports: {{o_i: out, s: in}}}}
+    echo: {{implementation: echo, ports: {{f_init: in, o_f: out}}}}
+  conduits:
+    macro.out: echo.in
+    echo.out: macro.in
+implementations:
+  macro: {{executable: {program}, args: [{', '.join(arguments)}]}}
+  echo: {{executable: {echo}}}
+"""
+
+
+def bossed(boss, worker):
+    """A boss with vector ports to three workers, ports that lead nowhere, and settings of every type."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: bossed
+  components:
+    boss: {{implementation: boss, ports: {{o_i: [tasks, spare], s: [results, nowhere]}}}}
+    worker: {{implementation: worker, multiplicity: 3, ports: {{s: in, o_i: out}}}}
+  conduits:
+    boss.tasks: worker.in
+    worker.out: boss.results
+{SETTINGS}implementations:
+  boss: {{executable: {boss}}}
+  worker: {{executable: {worker}}}
+"""

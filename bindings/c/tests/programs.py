@@ -1,0 +1,80 @@
+"""What the tests of the C and C++ faces share: an installation made from the build tree, compilers, runs with a
+watchdog."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+C = ["gcc", "-std=c11", "-g", "-O1", *WARNINGS]
+CPP = ["g++", "-std=c++17", "-g", "-O1", "-Wconversion", *WARNINGS]
+
+
+def built():
+    """Where cargo has put its results."""
+    return Path(os.environ.get("LIGAMENT_BUILT", ROOT / "target" / "release"))
+
+
+def install(prefix):
+    """An installation under `prefix`, as `make install` makes it."""
+    subprocess.run([ROOT / "packaging" / "install.sh", prefix, built()], check=True)
+    return prefix
+
+
+def flags(prefix):
+    """What pkg-config says of the installation: flags to compile and to link."""
+    environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+
+    def ask(what):
+        done = subprocess.run(
+            ["pkg-config", what, "ligament"], env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout.split()
+
+    return ask("--cflags"), ask("--libs")
+
+
+def compile_program(prefix, source, program):
+    """Compiles one C or C++ file against an installation."""
+    source = Path(source)
+    compiler = C if source.suffix == ".c" else CPP
+    cflags, libs = flags(prefix)
+    command = [*compiler, *cflags, source, "-o", program, *libs, f"-Wl,-rpath,{prefix / 'lib'}"]
+    subprocess.run(command, check=True)
+    return program
+
+
+class Ran:
+    """A run, or a program, that is over."""
+
+    def __init__(self, status, text, directory=None):
+        self.status, self.text, self.directory = status, text, directory
+
+    def output(self):
+        """All that the instances printed, for messages to people."""
+        files = sorted(self.directory.rglob("*")) if self.directory.exists() else []
+        parts = [f"--- {f}\n{f.read_text(errors='replace')}" for f in files if f.is_file() and f.stat().st_size < 100000]
+        return self.text + "\n".join(parts)
+
+
+def run_program(program, *arguments, limit=60):
+    """Runs a program outside any coupled run."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("LIGAMENT_")}
+    done = subprocess.run(
+        [program, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, timeout=limit,
+    )
+    return Ran(done.returncode, done.stdout)
+
+
+def run_model(prefix, directory, model, limit=120):
+    """Runs a model text to its end with the installed command."""
+    directory.mkdir(exist_ok=True)
+    file = directory / "model.ymmsl"
+    file.write_text(model)
+    done = subprocess.run(
+        [prefix / "bin" / "ligament", "run", file, "--run-dir", directory / "run"], cwd=directory,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
+    )
+    return Ran(done.returncode, done.stdout, directory / "run")

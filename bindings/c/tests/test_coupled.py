@@ -1,0 +1,30 @@
+"""C programs in coupled runs."""
+
+from pathlib import Path
+
+from models import bossed, echoed
+from programs import run_model
+
+HERE = Path(__file__).parent
+
+
+def test_every_value_comes_back_as_it_was_sent(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "teller.c"), program(HERE / "echo.c")))
+    assert ran.status == 0, ran.output()
+
+
+def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, bossed(program(HERE / "boss.c"), program(HERE / "worker.c")))
+    assert ran.status == 0, ran.output()
+    assert "the boss begins" in ran.output()
+
+
+def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.c"), program(HERE / "echo.c")))
+    assert ran.status == 0, ran.output()
+
+
+def test_a_formal_submodel_that_fails_ends_the_run_with_its_reason(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.c"), program(HERE / "echo.c"), ["fail"]))
+    assert ran.status == 1, ran.output()
+    assert "the third step does not converge" in ran.text

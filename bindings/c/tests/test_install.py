@@ -1,0 +1,77 @@
+"""An installation is found by CMake and by pkg-config, wherever it has been moved to."""
+
+import os
+import shutil
+import subprocess
+
+from programs import flags, run_program
+
+PROJECT = """cmake_minimum_required(VERSION 3.18)
+project(user C CXX)
+find_package(ligament {version} REQUIRED)
+add_executable(c_user user.c)
+target_link_libraries(c_user PRIVATE ligament::ligament)
+add_executable(cpp_user user.cpp)
+target_link_libraries(cpp_user PRIVATE ligament::ligament)
+target_compile_features(cpp_user PRIVATE cxx_std_17)
+"""
+C = '#include <ligament.h>\n#include <stdio.h>\nint main(void) { puts(lig_version()); }\n'
+CPP = "#include <ligament/ligament.hpp>\n#include <iostream>\nint main() { std::cout << ligament::version(); }\n"
+
+
+def configure(directory, prefix, version):
+    directory.mkdir()
+    (directory / "CMakeLists.txt").write_text(PROJECT.format(version=version))
+    (directory / "user.c").write_text(C)
+    (directory / "user.cpp").write_text(CPP)
+    return subprocess.run(
+        ["cmake", "-S", directory, "-B", directory / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+
+
+def test_cmake_finds_a_moved_installation(prefix, tmp_path):
+    moved = tmp_path / "another place"
+    shutil.copytree(prefix, moved, symlinks=True)
+    done = configure(tmp_path / "project", moved, "0.1")
+    assert done.returncode == 0, done.stdout
+    subprocess.run(["cmake", "--build", tmp_path / "project" / "build"], check=True)
+    for user in ["c_user", "cpp_user"]:
+        ran = run_program(tmp_path / "project" / "build" / user)
+        assert (ran.status, ran.text.strip()) == (0, "0.1.0")
+
+
+def test_cmake_refuses_a_version_that_is_not_there(prefix, tmp_path):
+    for version in ["0.2", "1.0"]:
+        done = configure(tmp_path / version, prefix, version)
+        assert done.returncode != 0
+        assert "not compatible" in done.stdout or "compatible with requested version" in done.stdout
+
+
+def test_pkg_config_finds_a_moved_installation(prefix, tmp_path):
+    moved = tmp_path / "moved"
+    shutil.copytree(prefix, moved, symlinks=True)
+    cflags, libs = flags(moved)
+    (tmp_path / "user.c").write_text(C)
+    subprocess.run(["gcc", *cflags, tmp_path / "user.c", "-o", tmp_path / "user", *libs], check=True)
+    done = subprocess.run(
+        [tmp_path / "user"], env=os.environ | {"LD_LIBRARY_PATH": str(moved / "lib")}, check=True,
+        capture_output=True, text=True,
+    )
+    assert done.stdout.strip() == "0.1.0"
+
+
+def test_the_static_library_links(prefix, tmp_path):
+    (tmp_path / "user.c").write_text(C)
+    subprocess.run(
+        ["gcc", f"-I{prefix}/include", tmp_path / "user.c", "-o", tmp_path / "user", prefix / "lib/libligament.a",
+         "-lpthread", "-ldl", "-lm"],
+        check=True,
+    )
+    ran = run_program(tmp_path / "user")
+    assert (ran.status, ran.text.strip()) == (0, "0.1.0")
+
+
+def test_the_installed_command_runs(prefix):
+    ran = run_program(prefix / "bin" / "ligament", "--version")
+    assert ran.status == 0 and "0.1.0" in ran.text
