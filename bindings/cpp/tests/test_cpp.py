@@ -1,0 +1,51 @@
+"""The C++ face: alone, in coupled runs, and coupled to C in both directions."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from models import bossed, echoed
+from programs import CPP, flags, run_model, run_program
+
+HERE = Path(__file__).parent
+C = HERE.parents[1] / "c" / "tests"
+PAIRS = [("cpp", "cpp"), ("c", "cpp"), ("cpp", "c")]
+
+
+def source(name, language):
+    return (C if language == "c" else HERE) / f"{name}.{language}"
+
+
+@pytest.mark.parametrize("header", ["error", "array", "value", "message", "loan", "instance", "submodel", "ligament"])
+def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
+    (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
+    cflags, _ = flags(prefix)
+    subprocess.run([*CPP, *cflags, "-c", tmp_path / "alone.cpp", "-o", tmp_path / "alone.o"], check=True)
+
+
+def test_values_of_every_kind_are_built_and_read_without_a_run(program):
+    ran = run_program(program(HERE / "values.cpp"))
+    assert ran.status == 0, ran.text
+
+
+@pytest.mark.parametrize("macro, micro", PAIRS)
+def test_every_value_comes_back_as_it_was_sent(prefix, program, tmp_path, macro, micro):
+    ran = run_model(prefix, tmp_path, echoed(program(source("teller", macro)), program(source("echo", micro))))
+    assert ran.status == 0, ran.output()
+
+
+@pytest.mark.parametrize("boss, worker", PAIRS)
+def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path, boss, worker):
+    ran = run_model(prefix, tmp_path, bossed(program(source("boss", boss)), program(source("worker", worker))))
+    assert ran.status == 0, ran.output()
+
+
+def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c"))))
+    assert ran.status == 0, ran.output()
+
+
+def test_an_exception_of_a_formal_submodel_ends_the_run_with_its_text(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c")), ["fail"]))
+    assert ran.status == 1, ran.output()
+    assert "the third step does not converge" in ran.text
