@@ -96,7 +96,6 @@ impl Instance {
     }
 
     fn give(&self, py: Python<'_>, port: &str, times: Times, loan: &Loan, slot: Option<u32>) -> PyResult<()> {
-        // Refuse what can be refused before the loan is gone.
         let mut core = self.core(py)?;
         let Some(loan) = loan.give_away(py) else {
             return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
@@ -236,13 +235,10 @@ impl Instance {
             }
             (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py))
         };
-        let node = match Node::new(&data) {
-            Ok(node) => node,
-            Err(error) => match data.cast::<Loan>() {
-                Ok(loan) => return self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot),
-                Err(_) => return Err(error),
-            },
-        };
+        if let Ok(loan) = data.cast_exact::<Loan>() {
+            return self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot);
+        }
+        let node = Node::new(&data)?;
         let mut core = self.core(py)?;
         let core = &mut *core;
         let node = &node;

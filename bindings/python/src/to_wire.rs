@@ -264,9 +264,7 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         return Ok(Node::Copied(buffer.to_vec(py)?));
     }
     if object.is_instance_of::<Loan>() {
-        return Err(unfit(
-            "a loan inside something else, or in this call (use send with the loan as the data)",
-        ));
+        return Err(unfit("a loan inside something else (send it as the data itself)"));
     }
     let numpy = PyModule::import(py, intern!(py, "numpy"))?;
     if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
