@@ -8,7 +8,7 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
-use ligament_launch::{end_group, raise_open_files};
+use ligament_launch::{end_group, raise_open_files, Guard};
 use ligament_shm::status::Status;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
@@ -111,6 +111,8 @@ struct Driver<'h> {
     next_link: Link,
     /// How to reach each instance's processes.
     processes: HashMap<u32, Process>,
+    /// Ends what is left if this process is killed.
+    guard: Option<Guard>,
     events: UnboundedReceiver<Event>,
     sender: UnboundedSender<Event>,
     grace: Option<Instant>,
@@ -148,6 +150,7 @@ impl<'h> Driver<'h> {
             connections: HashMap::new(),
             next_link: 0,
             processes: HashMap::new(),
+            guard: None,
             events,
             sender,
             grace: None,
@@ -162,6 +165,12 @@ impl<'h> Driver<'h> {
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
         self.watch_listener();
+        match Guard::start() {
+            Ok(guard) => self.guard = Some(guard),
+            Err(error) => {
+                self.remark(2, format!("the run has no guard ({error}); if it is killed, look for orphans"))
+            }
+        }
         let actions = self.core.begin();
         self.act(actions);
         let every = self.host.tick_every();
@@ -325,6 +334,9 @@ impl<'h> Driver<'h> {
         // Still a zombie: its number, and its group's, cannot have been given to others.
         if process.started.leads_group && process.ours {
             end_group(process.started.pid, Signal::KILL);
+            if let Some(guard) = &mut self.guard {
+                guard.forget(process.started.pid);
+            }
         }
         let exit = exit_of(process.pidfd.get_ref());
         self.processes.remove(&instance);
@@ -416,6 +428,9 @@ impl<'h> Driver<'h> {
         match self.host.start(instance, &self.core.environment(instance)) {
             Ok(started) => {
                 self.core.started(instance, started.pid);
+                if let Some(guard) = self.guard.as_mut().filter(|_| started.leads_group) {
+                    guard.watch(started.pid);
+                }
                 self.watch_process(instance, started, true);
             }
             Err(why) => {

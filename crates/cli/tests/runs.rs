@@ -265,26 +265,62 @@ fn a_script_whose_interpreter_is_missing_fails_the_run() {
     place.assert_all_gone();
 }
 
-#[test]
-fn one_that_does_not_heed_the_end_is_killed_with_all_its_children() {
+/// A program that does not heed the end, and has a child that does not either: the child's number.
+fn stubborn(test: &str) -> (Place, Child, u64) {
     let script = "{script: \"trap '' TERM; sleep 1000 & echo $! > child; wait; wait\"}";
-    let place = Place::new("stubborn", script);
+    let place = Place::new(test, script);
     let run = place.start(&["--quiet"]);
     let began = Instant::now();
     let child = place.path.join("run/instances/micro/workdir/child");
-    let pid: u64 = loop {
-        match std::fs::read_to_string(&child).ok().and_then(|text| text.trim().parse().ok()) {
-            Some(pid) => break pid,
-            None => assert!(began.elapsed() < WATCHDOG),
+    loop {
+        if let Some(pid) = std::fs::read_to_string(&child).ok().and_then(|text| text.trim().parse().ok()) {
+            return (place, run, pid);
         }
+        assert!(began.elapsed() < WATCHDOG);
         std::thread::yield_now();
-    };
+    }
+}
+
+#[test]
+fn one_that_does_not_heed_the_end_is_killed_with_all_its_children() {
+    let (place, run, child) = stubborn("stubborn");
     assert_eq!(place.ask(&["stop", "run"]).status.code(), Some(0));
     let output = finish(run);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(place.record()["state"], "stopped");
     place.assert_all_gone();
-    assert!(is_gone(pid));
+    assert!(is_gone(child));
+}
+
+#[test]
+fn children_of_instances_die_with_a_manager_that_is_killed() {
+    let (_place, run, child) = stubborn("orphan");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&run), rustix::process::Signal::KILL)
+        .unwrap();
+    finish(run);
+    let began = Instant::now();
+    while !is_gone(child) {
+        assert!(began.elapsed() < WATCHDOG, "{child} outlives the manager");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    let (place, run, child) = stubborn("twice");
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    // The first is under way once the log says so; two at once might be taken for one.
+    let began = Instant::now();
+    let log = place.path.join("run/manager.log");
+    while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("interrupted")) {
+        assert!(began.elapsed() < WATCHDOG);
+        std::thread::yield_now();
+    }
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(finish(run).status.code(), Some(130));
+    place.assert_all_gone();
+    assert!(is_gone(child));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 mod command;
 mod environment;
+mod guard;
 mod process;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
 pub use environment::{expand, Environment};
+pub use guard::Guard;
 pub use process::{describe_signal, end_group, raise_open_files, Launched};
