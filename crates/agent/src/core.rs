@@ -433,7 +433,7 @@ impl Core {
             receives: self.wiring.receives(&self.plan, index),
             settings: self.plan.settings.clone(),
             pinned_limit: self.plan.pinned_limit.unwrap_or(self.ledger.limit() / 2),
-            log_level: self.plan.log_level,
+            log_level: self.plan.instances[index as usize].log_level,
             run: self.plan.run.clone(),
         };
         let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];

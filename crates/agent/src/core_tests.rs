@@ -18,7 +18,8 @@ fn plan() -> Plan {
         connected: true,
         implicit: false,
     };
-    let instance = |name: &str, ports| PlannedInstance { name: name.into(), ports, by_hand: false };
+    let instance =
+        |name: &str, ports| PlannedInstance { name: name.into(), ports, by_hand: false, log_level: 1 };
     let end = |instance, port| End { instance, port, slot: None };
     Plan {
         run: "test".into(),
@@ -30,7 +31,6 @@ fn plan() -> Plan {
             PlannedChannel { from: end(MACRO, 0), to: end(MICRO, 0), budget: 1000 },
             PlannedChannel { from: end(MICRO, 1), to: end(MACRO, 1), budget: 1000 },
         ],
-        log_level: 1,
         ..Plan::default()
     }
 }

@@ -28,6 +28,10 @@ use tokio::time::Instant;
 /// How long instances have to end by themselves when a run ends early.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Descriptors that every run needs, and every instance: connection, process, area, outbox, and a slab.
+const FILES_OF_A_RUN: u64 = 64;
+const FILES_PER_INSTANCE: u64 = 5;
+
 /// A process that was started for an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
@@ -88,7 +92,15 @@ enum Event {
 /// # Errors
 /// The run could not even begin: memory, socket or event loop could not be made.
 pub fn run(plan: Plan, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
-    raise_open_files();
+    let files = raise_open_files();
+    let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * plan.instances.len() as u64;
+    if files < needed {
+        return Err(format!(
+            "a run of {} instances needs about {needed} open files, and this process may have {files}; raise the hard \
+             limit (\"ulimit -Hn\")",
+            plan.instances.len()
+        ));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

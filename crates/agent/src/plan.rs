@@ -1,7 +1,7 @@
 //! What an agent is told of a run: instances, their ports, and the channels between them. The number of an
 //! instance is its endpoint, the number of a channel is its place in `channels`.
 
-use ligament_model::{ExecutionModel, Operator, Resolved, NO_SLOT, SETTINGS_PORT};
+use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
 use ligament_wire::control::{ChannelInfo, PortInfo};
 use ligament_wire::{Encoder, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
@@ -22,8 +22,6 @@ pub struct Plan {
     pub memory: Option<u64>,
     /// Most bytes that one reader's views may hold before `receive` copies.
     pub pinned_limit: Option<u64>,
-    /// The lowest level that the run's log takes.
-    pub log_level: u8,
 }
 
 /// An instance.
@@ -34,6 +32,8 @@ pub struct PlannedInstance {
     pub ports: Vec<PlannedPort>,
     /// Whether a person starts it.
     pub by_hand: bool,
+    /// The lowest level of its lines that the run's log takes.
+    pub log_level: u8,
 }
 
 /// A port as the model has it.
@@ -181,6 +181,7 @@ impl Plan {
             name: instance.name.to_string(),
             ports: instance.ports.iter().map(port).collect(),
             by_hand: model.program(i as u32).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
+            log_level: log_level(model, &instance.name),
         });
         let end = |end: ligament_model::Endpoint| End {
             instance: end.instance,
@@ -200,7 +201,6 @@ impl Plan {
             settings: settings_body(&model.settings)?,
             memory: model.ligament.memory,
             pinned_limit: model.ligament.reader_pinned,
-            log_level: 1,
         })
     }
 
@@ -227,6 +227,23 @@ impl From<&PlannedPort> for PortInfo {
             vector: port.vector,
             length: port.length,
         }
+    }
+}
+
+/// The setting by which MUSCLE 3 chooses what of an instance's log goes to the manager; INFO without it.
+fn log_level(model: &Resolved, instance: &Reference) -> u8 {
+    const INFO: u8 = 1;
+    let name = Reference::new("muscle_remote_log_level");
+    let value = name.ok().and_then(|name| Some(model.settings.get(instance, &name)?.1.clone()));
+    match value {
+        Some(ligament_model::SettingValue::Str(level)) => match level.to_ascii_uppercase().as_str() {
+            "DEBUG" | "LOCAL" => 0,
+            "WARNING" => 2,
+            "ERROR" => 3,
+            "CRITICAL" => 4,
+            _ => INFO,
+        },
+        _ => INFO,
     }
 }
 

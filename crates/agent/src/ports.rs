@@ -136,6 +136,7 @@ mod tests {
                 port("side", "s", false, false),
             ],
             by_hand: false,
+            log_level: 1,
         }
     }
 

@@ -98,7 +98,7 @@ pub(crate) struct Status {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {
-    /// The run: its directory, its name under ./runs, or `latest`.
+    /// The run: its directory, its name under ./runs, or `latest`; or an instance of the latest run.
     #[arg(default_value = "latest")]
     pub run: String,
     /// Show what this instance printed, instead of the run's log.

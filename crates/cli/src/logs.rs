@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Shows a log.
 pub(crate) fn logs(arguments: &Logs) -> i32 {
-    let shown = find_run(&arguments.run).and_then(|run| {
-        let path = which(&run, arguments.instance.as_deref())?;
+    let shown = meant(arguments).and_then(|(run, instance)| {
+        let path = which(&run, instance)?;
         show(&run, &path, arguments.follow)
     });
     match shown {
@@ -21,6 +21,17 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
             crate::BAD_USE
         }
     }
+}
+
+/// The run and the instance that are meant: a single name that is no run may be an instance of the latest.
+fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), String> {
+    let found = find_run(&arguments.run);
+    if let (Err(_), None, Ok(latest)) = (&found, &arguments.instance, find_run("latest")) {
+        if latest.instance(&arguments.run).is_dir() {
+            return Ok((latest, Some(&arguments.run)));
+        }
+    }
+    Ok((found?, arguments.instance.as_deref()))
 }
 
 fn which(run: &RunDirectory, instance: Option<&str>) -> Result<PathBuf, String> {

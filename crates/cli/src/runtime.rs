@@ -212,6 +212,16 @@ impl Runtime<'_> {
         self.model.components[component as usize].name.to_string()
     }
 
+    /// The level of what each instance does once: of many instances nobody wants to read it.
+    fn everyday(&self) -> Level {
+        const MANY: usize = 40;
+        if self.model.instances.len() > MANY {
+            Level::Debug
+        } else {
+            Level::Info
+        }
+    }
+
     fn made_elsewhere(&self, instance: u32) -> bool {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
     }
@@ -504,13 +514,14 @@ impl Host for Runtime<'_> {
         match report {
             Report::Registered { instance, pid, language } => {
                 let name = self.name(instance);
-                self.add(Level::Info, &name, &format!("registered ({language}, process {pid})"));
+                let level = self.everyday();
+                self.add(level, &name, &format!("registered ({language}, process {pid})"));
             }
             Report::Exited { instance, exit } => {
                 self.exits[instance as usize] = Some(exit);
                 let name = self.name(instance);
                 let calm = exit.is_clean() || core.ending().is_some();
-                let level = if calm { Level::Info } else { Level::Error };
+                let level = if calm { self.everyday() } else { Level::Error };
                 self.log.add(level, &name, &exit.to_string());
             }
             Report::Said { instance, level, text } => {

@@ -272,13 +272,14 @@ fn stubborn(test: &str) -> (Place, Child, u64) {
     let run = place.start(&["--quiet"]);
     let began = Instant::now();
     let child = place.path.join("run/instances/micro/workdir/child");
-    loop {
+    let pid = loop {
         if let Some(pid) = std::fs::read_to_string(&child).ok().and_then(|text| text.trim().parse().ok()) {
-            return (place, run, pid);
+            break pid;
         }
         assert!(began.elapsed() < WATCHDOG);
         std::thread::yield_now();
-    }
+    };
+    (place, run, pid)
 }
 
 #[test]

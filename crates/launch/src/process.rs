@@ -10,10 +10,11 @@ use std::sync::OnceLock;
 /// The limit of open files that this process was born with.
 static BORN_WITH: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises this process's soft limit of open files to its hard limit; children get the old one.
-pub fn raise_open_files() {
+/// Raises this process's soft limit of open files to its hard limit, and returns it; children get the old one.
+pub fn raise_open_files() -> u64 {
     let limit = BORN_WITH.get_or_init(|| getrlimit(Resource::Nofile));
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// A process that was started.
