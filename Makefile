@@ -20,6 +20,7 @@ $(STAMP): packaging/requirements.txt
 
 build: $(STAMP) ## build the command, the libraries, the Python package and the examples
 	cargo build --release $(CARGO_FLAGS)
+	ln -sf libligament.so target/release/libligament.so.0
 	packaging/build-python $(VENV)
 	$(MAKE) --no-print-directory -C examples/reaction-diffusion
 

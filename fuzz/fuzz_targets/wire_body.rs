@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
                 parts,
                 body.len() as u64,
                 &body[..head as usize],
-                &rest,
+                rest,
                 &limits,
             );
             assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));

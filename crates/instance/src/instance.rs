@@ -181,7 +181,10 @@ impl Instance {
             self.overlays.set(Settings::new());
             return Ok(true);
         };
-        let Some((message, came)) = self.receive_raw(port, 0, None)? else { return Ok(false) };
+        let mut message = Message::default();
+        let Some(came) = self.receive_raw(port, 0, None, &mut message)? else {
+            return Ok(false);
+        };
         let own = from_value(&message.data).ok_or_else(|| {
             Error::Unexpected(format!(
                 "{SETTINGS_PORT} received {}; only settings can be sent to it",
@@ -208,7 +211,10 @@ impl Instance {
                 if self.table.ports[port].slots[slot].is_empty() {
                     continue;
                 }
-                let Some((mut message, came)) = self.receive_raw(port, slot, None)? else { return Ok(false) };
+                let mut message = Message::default();
+                let Some(came) = self.receive_raw(port, slot, None, &mut message)? else {
+                    return Ok(false);
+                };
                 let overlay = came.as_deref().and_then(from_value).unwrap_or_default();
                 if self.flags.dont_apply_overlay {
                     message.settings = Some(overlay);

@@ -44,6 +44,13 @@ pub struct Message {
     pub settings: Option<Settings>,
 }
 
+impl Default for Message {
+    /// A message of nothing at time 0.
+    fn default() -> Message {
+        Message { timestamp: 0.0, next_timestamp: None, data: Value::None, settings: None }
+    }
+}
+
 impl Message {
     /// Its times.
     pub fn times(&self) -> Times {

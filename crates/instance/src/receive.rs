@@ -32,8 +32,8 @@ impl Wait {
     }
 }
 
-/// A message with the overlay that came with it; none at the conduit's end.
-type Received = Option<(Message, Option<Arc<Value>>)>;
+/// The overlay that came with a message, if one did; nothing at the conduit's end.
+pub(crate) type Overlay = Option<Arc<Value>>;
 
 impl Instance {
     /// The next message on a port (and slot of a vector port), waiting for it.
@@ -49,20 +49,34 @@ impl Instance {
     /// As `receive`, waiting no longer than `wait`; `TimedOut` if nothing has come by then.
     #[inline]
     pub fn receive_within(&mut self, port: &str, slot: Option<u32>, wait: Wait) -> Result<Message, Error> {
+        let mut message = Message::default();
+        self.receive_to(port, slot, wait, &mut message)?;
+        Ok(message)
+    }
+
+    /// As `receive_within`, into a message that exists, which saves moving one.
+    #[inline]
+    pub fn receive_to(
+        &mut self,
+        port: &str,
+        slot: Option<u32>,
+        wait: Wait,
+        message: &mut Message,
+    ) -> Result<(), Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
         if self.looping && self.table.ports[port].operator == Operator::FInit {
-            return self.initial_message(port, slot);
+            *message = self.initial_message(port, slot)?;
+            return Ok(());
         }
-        let Some((mut message, came)) = self.receive_raw(port, slot, wait.deadline())? else {
+        let Some(came) = self.receive_raw(port, slot, wait.deadline(), message)? else {
             return Err(self.closed(port, slot));
         };
         if self.flags.dont_apply_overlay {
             message.settings = Some(came.as_deref().and_then(from_value).unwrap_or_default());
-        } else {
-            self.check_overlay(port, slot, came.as_ref())?;
+            return Ok(());
         }
-        Ok(message)
+        self.check_overlay(port, slot, came.as_ref())
     }
 
     /// Receives an array into the caller's own.
@@ -172,41 +186,40 @@ impl Instance {
         port: usize,
         slot: usize,
         deadline: Option<u64>,
-    ) -> Result<Received, Error> {
+        message: &mut Message,
+    ) -> Result<Option<Overlay>, Error> {
         self.note_use(port)?;
         if self.table.ports[port].ended[slot] {
             return Ok(None);
         }
         let channel = self.table.ports[port].slots[slot][0];
-        let arrived = match self.endpoint.receive(channel, deadline) {
+        let mut arrived = match self.endpoint.receive(channel, deadline) {
             Ok(arrived) => arrived,
             Err(error) => return Err(self.while_receiving(error, port, slot)),
         };
-        let header = arrived.header;
-        if header.kind == Kind::End {
+        message.timestamp = arrived.header.timestamp;
+        message.next_timestamp = arrived.header.next_timestamp;
+        message.settings = None;
+        let (kind, overlay) = (arrived.header.kind, arrived.header.overlay);
+        match arrived.take_value() {
+            Ok(data) => message.data = data,
+            Err(error) => return Err(self.while_receiving(error, port, slot)),
+        }
+        self.endpoint.recycle(arrived);
+        if kind == Kind::End {
             self.table.ports[port].ended[slot] = true;
             return Ok(None);
         }
-        let overlay = match header.overlay {
-            0 => None,
-            number => Some(self.endpoint.overlay(channel, number).cloned().ok_or_else(|| {
-                Error::System(format!(
-                    "a message on port {} names settings overlay {number}, which never came",
-                    self.table.ports[port].describe(slot)
-                ))
-            })?),
-        };
-        let data = match arrived.into_value() {
-            Ok(data) => data,
-            Err(error) => return Err(self.while_receiving(error, port, slot)),
-        };
-        let message = Message {
-            timestamp: header.timestamp,
-            next_timestamp: header.next_timestamp,
-            data,
-            settings: None,
-        };
-        Ok(Some((message, overlay)))
+        if overlay == 0 {
+            return Ok(Some(None));
+        }
+        match self.endpoint.overlay(channel, overlay) {
+            Some(known) => Ok(Some(Some(known.clone()))),
+            None => Err(Error::System(format!(
+                "a message on port {} names settings overlay {overlay}, which never came",
+                self.table.ports[port].describe(slot)
+            ))),
+        }
     }
 
     #[cold]

@@ -52,11 +52,44 @@ struct Slab {
 
 struct Block {
     slab: u32,
+    class: u32,
     offset: usize,
     size: usize,
-    class: usize,
-    /// For each reader that ever had it: how many releases it has to count until the block is free.
-    uses: Vec<(u32, u32)>,
+    start: *mut u8,
+    /// Bytes from the block's start whose pages are in place.
+    populated: usize,
+    uses: Uses,
+}
+
+// SAFETY: `start` points into the slab's mapping, which lives as long as the block and is not bound to a thread.
+unsafe impl Send for Block {}
+
+/// For each reader that ever had a block: how many releases it has to count until the block is free. Most blocks
+/// only ever have one reader.
+#[derive(Default)]
+struct Uses {
+    first: Option<(u32, u32)>,
+    others: Vec<(u32, u32)>,
+}
+
+impl Uses {
+    #[inline]
+    fn all(&self, done: impl Fn(u32, u32) -> bool) -> bool {
+        self.first.is_none_or(|(reader, due)| done(reader, due))
+            && self.others.iter().all(|&(reader, due)| done(reader, due))
+    }
+
+    #[inline]
+    fn add(&mut self, reader: u32) {
+        match &mut self.first {
+            Some((first, due)) if *first == reader => *due = due.wrapping_add(1),
+            None => self.first = Some((reader, 1)),
+            Some(_) => match self.others.iter_mut().find(|(other, _)| *other == reader) {
+                Some((_, due)) => *due = due.wrapping_add(1),
+                None => self.others.push((reader, 1)),
+            },
+        }
+    }
 }
 
 #[derive(Default)]
@@ -102,7 +135,7 @@ impl Pool {
         }
         for _ in 0..LOOKS.min(self.classes[index].outstanding.len()) {
             let id = self.classes[index].outstanding.pop_front()?;
-            if self.block(id).uses.iter().all(|&(reader, due)| done_with(reader, id, due)) {
+            if self.block(id).uses.all(|reader, due| done_with(reader, id, due)) {
                 return Some(id);
             }
             if self.classes[index].free.is_empty() {
@@ -142,15 +175,25 @@ impl Pool {
         if self.slabs.len() <= slot {
             self.slabs.resize_with(slot + 1, || None);
         }
+        let start = map.start();
         self.slabs[slot] = Some(Slab { id, map: Arc::new(map), populated: 0, shared });
         // The last pushed is the first taken: let that be the one at the front of the slab.
         for i in (0..count).rev() {
-            let block =
-                Block { slab: id, offset: i * size as usize, size: size as usize, class, uses: Vec::new() };
+            let offset = i * size as usize;
+            let block = Block {
+                slab: id,
+                class: class as u32,
+                offset,
+                size: size as usize,
+                // In bounds: blocks are cut to fit their slab.
+                start: start.wrapping_add(offset),
+                populated: 0,
+                uses: Uses::default(),
+            };
             let id = match self.vacant.pop() {
                 Some(id) => {
                     // Readers went on counting under this number: so must we.
-                    let uses = self.blocks[id as usize].take().map_or(Vec::new(), |old| old.uses);
+                    let uses = self.blocks[id as usize].take().map_or(Uses::default(), |old| old.uses);
                     self.blocks[id as usize] = Some(Block { uses, ..block });
                     id
                 }
@@ -168,11 +211,22 @@ impl Pool {
     ///
     /// # Errors
     /// `OutOfMemory`; the block is free again.
+    #[inline]
     pub fn populate(&mut self, id: BlockId, len: usize) -> Result<(), ShmError> {
-        let (slab, offset) = (self.block(id).slab, self.block(id).offset);
-        let slab = self.slabs[slab as usize].as_mut().expect("a block's slab exists");
+        if len <= self.block(id).populated {
+            return Ok(());
+        }
+        self.populate_now(id, len)
+    }
+
+    #[cold]
+    fn populate_now(&mut self, id: BlockId, len: usize) -> Result<(), ShmError> {
+        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        let offset = block.offset;
+        let slab = self.slabs[block.slab as usize].as_mut().expect("a block's slab exists");
         let end = (offset + len).min(slab.map.len());
         if end <= slab.populated {
+            block.populated = slab.populated - offset;
             return Ok(());
         }
         // Small blocks come one after the other: fetch some of their neighbours' pages at once.
@@ -181,6 +235,7 @@ impl Pool {
         match slab.map.populate_write(from, end - from) {
             Ok(()) => {
                 slab.populated = end;
+                block.populated = end - offset;
                 Ok(())
             }
             Err(error) => {
@@ -191,16 +246,10 @@ impl Pool {
     }
 
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
+    #[inline]
     pub fn place(&self, id: BlockId) -> Place {
         let block = self.block(id);
-        let slab = self.slabs[block.slab as usize].as_ref().expect("a block's slab exists");
-        Place {
-            slab: block.slab,
-            offset: block.offset as u64,
-            // In bounds: blocks are cut to fit their slab.
-            start: slab.map.start().wrapping_add(block.offset),
-            size: block.size,
-        }
+        Place { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
     }
 
     /// The mapping that a block lies in: whoever holds it keeps the pages in this process.
@@ -210,24 +259,21 @@ impl Pool {
     }
 
     /// One more reader has the block.
+    #[inline]
     pub fn used_by(&mut self, id: BlockId, reader: u32) {
-        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
-        match block.uses.iter_mut().find(|(r, _)| *r == reader) {
-            Some((_, due)) => *due = due.wrapping_add(1),
-            None => block.uses.push((reader, 1)),
-        }
+        self.blocks[id as usize].as_mut().expect("a block in use exists").uses.add(reader);
     }
 
     /// All readers of the block are told: from now on it waits for their releases.
     pub fn posted(&mut self, id: BlockId) {
-        let class = self.block(id).class;
-        self.class(class).outstanding.push_back(id);
+        let class = self.block(id).class as usize;
+        self.classes[class].outstanding.push_back(id);
     }
 
     /// A block that no reader has been told of is free again.
     pub fn give_back(&mut self, id: BlockId) {
-        let class = self.block(id).class;
-        self.class(class).free.push(id);
+        let class = self.block(id).class as usize;
+        self.classes[class].free.push(id);
     }
 
     /// Takes back what has been released and lets go of slabs whose only block is free, the largest first, until
@@ -236,7 +282,7 @@ impl Pool {
         for class in 0..self.classes.len() {
             let outstanding = std::mem::take(&mut self.classes[class].outstanding);
             for id in outstanding {
-                let back = self.block(id).uses.iter().all(|&(reader, due)| done_with(reader, id, due));
+                let back = self.block(id).uses.all(|reader, due| done_with(reader, id, due));
                 let class = &mut self.classes[class];
                 if back {
                     class.free.push(id);

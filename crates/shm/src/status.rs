@@ -131,30 +131,26 @@ impl StatusPage {
         self.waits_channel.store(0, Ordering::Relaxed);
     }
 
-    /// Endpoint: one message left.
+    /// Endpoint: one message left; `time` is its timestamp, s.
     #[inline]
-    pub fn count_sent(&self, bytes: u64) {
+    pub fn count_sent(&self, bytes: u64, time: f64) {
         add(&self.sent_messages, 1);
         add(&self.sent_bytes, bytes);
+        self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
-    /// Endpoint: one message was handed to the code.
+    /// Endpoint: one message was handed to the code; `time` is its timestamp, s.
     #[inline]
-    pub fn count_received(&self, bytes: u64) {
+    pub fn count_received(&self, bytes: u64, time: f64) {
         add(&self.received_messages, 1);
         add(&self.received_bytes, bytes);
+        self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
     /// Endpoint: time spent copying, ns.
     #[inline]
     pub fn add_transferred(&self, ns: u64) {
         add(&self.transferred, ns);
-    }
-
-    /// Endpoint: the model time reached, s.
-    #[inline]
-    pub fn set_time(&self, time: f64) {
-        self.time.store(time.to_bits(), Ordering::Relaxed);
     }
 
     /// Endpoint: another pass of the reuse loop.

@@ -29,8 +29,8 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
 
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
     let deadline = Some(now() + 20_000_000_000);
-    let arrived = endpoint.receive(channel, deadline).unwrap();
-    (arrived.header.timestamp, arrived.into_value().unwrap())
+    let mut arrived = endpoint.receive(channel, deadline).unwrap();
+    (arrived.header.timestamp, arrived.take_value().unwrap())
 }
 
 fn numbers(count: usize, seed: u64) -> Vec<u64> {

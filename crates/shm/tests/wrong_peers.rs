@@ -26,8 +26,8 @@ fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmErr
     wrong.fill(slab);
     wrong.publish(0, 0, header, body);
     let mut receiver = domain.endpoint(1);
-    let arrived = receiver.receive(0, Some(now() + 1_000_000))?;
-    arrived.into_value().map(|value| format!("{value:?}"))
+    let mut arrived = receiver.receive(0, Some(now() + 1_000_000))?;
+    arrived.take_value().map(|value| format!("{value:?}"))
 }
 
 fn refused(header: Header, body: &[u64]) {

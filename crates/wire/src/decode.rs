@@ -43,7 +43,7 @@ pub fn decode(
     parts: u16,
     body_len: u64,
     head: &[u8],
-    part_bytes: &Bytes,
+    part_bytes: Bytes,
     limits: &Limits,
 ) -> Result<Value, WireError> {
     if body_len == 0 {
@@ -64,14 +64,14 @@ pub fn decode(
             body_len - body.first_part
         )));
     }
-    if let Some(value) = plain_array(&body, part_bytes) {
-        return Ok(value);
+    if let Some(array) = plain_array(&body, part_bytes.len() as u64) {
+        return Ok(Value::Array(array.over(part_bytes)));
     }
     let mut reader = TreeReader {
         tree: Decoder::new(body.tree),
         parts: spans(&body),
         unread: body.parts(),
-        part_bytes,
+        part_bytes: &part_bytes,
         items: limits.items,
         limits,
     };
@@ -119,7 +119,7 @@ pub fn decode_body(parts: u16, body: Bytes, limits: &Limits) -> Result<Value, Wi
         parts,
         body_len,
         &body[..head as usize],
-        &body.slice(first_part as usize..),
+        body.slice(first_part as usize..),
         limits,
     )
 }
@@ -133,10 +133,25 @@ fn empty_body(parts: u16) -> Result<Value, WireError> {
     Ok(Value::None)
 }
 
-/// The commonest message, one contiguous array without names or unit, read without a CBOR decoder. Whatever is
-/// not exactly that is left to the general way, and so are all errors.
+/// An array that is all of a body, before its bytes are given to it.
+struct Plain {
+    dtype: DType,
+    ndim: u8,
+    order: Order,
+    shape: [u64; MAX_DIMS],
+}
+
+impl Plain {
+    #[inline]
+    fn over(self, data: Bytes) -> Array {
+        Array::from_checked(self.dtype, self.ndim, self.shape, self.order, data)
+    }
+}
+
+/// The fast path: a tree that is one array without names, unit and strides, in the form that our encoder writes,
+/// and whose part is all that there is. Anything else, also what is wrong, goes the general way.
 #[inline]
-fn plain_array(body: &Body<'_>, part_bytes: &Bytes) -> Option<Value> {
+fn plain_array(body: &Body<'_>, part_len: u64) -> Option<Plain> {
     if body.parts() != 1 {
         return None;
     }
@@ -151,17 +166,8 @@ fn plain_array(body: &Body<'_>, part_bytes: &Bytes) -> Option<Value> {
     for extent in shape.get_mut(..usize::from(ndim))? {
         (*extent, rest) = shortest_uint(rest)?;
     }
-    let exact = gather::contiguous_bytes(dtype, &shape[..usize::from(ndim)]).ok()
-        == Some(part_bytes.len() as u64);
-    (rest.is_empty() && exact).then(|| {
-        Value::Array(Array::from_checked(
-            dtype,
-            ndim,
-            shape,
-            order,
-            part_bytes.clone(),
-        ))
-    })
+    let exact = gather::contiguous_bytes(dtype, &shape[..usize::from(ndim)]).ok() == Some(part_len);
+    (rest.is_empty() && exact).then_some(Plain { dtype, ndim, order, shape })
 }
 
 #[inline]

@@ -135,7 +135,7 @@ fn a_table_that_does_not_fit_the_body_is_refused() {
         1,
         64,
         &body(&[0xf6], &[&[]])[..17],
-        &Bytes::from_static(b"x"),
+        Bytes::from_static(b"x"),
         &Limits::default(),
     );
     assert!(error.unwrap_err().to_string().contains("1 bytes of parts"));

@@ -1,75 +1,93 @@
-//! A message on its way from the ring to the code: its header, and its body wherever it lies.
+//! A message on its way from the ring to the code: its header, and its body wherever it lies. These are kept in
+//! boxes that are used again, since moving a struct of this size costs more than the rest of the way.
 
 use crate::memory::ShmError;
 use crate::ring::BODY_WORDS;
 use bytes::Bytes;
-use ligament_wire::{align_part, decode, decode_body, head_len, Header, Limits, Value};
+use ligament_wire::{align_part, decode, head_len, Header, Limits, Value, WireError};
 
-/// Bytes before the head in a slot whose body is placed: slab, block, offset, head length.
+/// Words before the head in a slot whose body is placed: slab and block, offset, head length.
 pub(crate) const PLACE_WORDS: usize = 3;
 /// The longest head that stands beside its place in the slot.
 pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// Where the body of a message is.
-pub enum Body {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
     /// No body: the value is none.
-    Empty,
-    /// The whole body, copied out of the ring.
-    Inline([u64; BODY_WORDS]),
-    /// The head copied out of the ring, the parts in place.
-    Placed { head: [u64; BODY_WORDS - PLACE_WORDS], head_len: usize, parts: Bytes },
-    /// The whole body in one piece.
-    Whole(Bytes),
+    Nowhere,
+    /// The whole body is in `words`, copied out of the ring.
+    Inline,
+    /// The head is in `words` from this word on, so many bytes; the parts are `bytes`.
+    Beside(usize),
+    /// The whole body is `bytes`.
+    Whole,
 }
 
 /// A message that has arrived.
 pub struct Arrived {
     pub header: Header,
-    pub body: Body,
-}
-
-/// An inline body with parts, moved to where views of it can live.
-#[repr(C, align(64))]
-struct InlineOwner([u64; BODY_WORDS], usize);
-
-impl AsRef<[u8]> for InlineOwner {
-    fn as_ref(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.0)[..self.1]
-    }
+    pub(crate) place: Place,
+    pub(crate) words: [u64; BODY_WORDS],
+    pub(crate) bytes: Bytes,
 }
 
 impl Arrived {
-    /// The value; arrays are views of where the message lies.
+    pub(crate) fn empty() -> Box<Arrived> {
+        let (header, place) = (Header::default(), Place::Nowhere);
+        Box::new(Arrived { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
+    }
+
+    /// Whether the body took memory of a slab.
+    #[inline]
+    pub(crate) fn in_slab(&self) -> bool {
+        matches!(self.place, Place::Beside(_) | Place::Whole)
+    }
+
+    /// Takes the value out; arrays in it are views of where the message lies.
     ///
     /// # Errors
     /// `Malformed` when the body is not what the format says.
     #[inline]
-    pub fn into_value(self) -> Result<Value, ShmError> {
-        let limits = Limits::default();
+    pub fn take_value(&mut self) -> Result<Value, ShmError> {
+        let bytes = std::mem::take(&mut self.bytes);
         let Header { parts, body_len, .. } = self.header;
-        let value = match self.body {
-            Body::Empty => return Ok(Value::None),
-            Body::Inline(words) => {
-                let len = body_len as usize;
-                if parts == 0 {
-                    decode(0, body_len, &bytemuck::cast_slice(&words)[..len], &Bytes::new(), &limits)
-                } else {
-                    decode_body(parts, Bytes::from_owner(InlineOwner(words, len)), &limits)
-                }
+        match self.place {
+            Place::Nowhere => Ok(Value::None),
+            Place::Beside(head) => {
+                let words: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
+                value(decode(parts, body_len, &words[..head], bytes, &Limits::default()))
             }
-            Body::Placed { head, head_len, parts: data } => {
-                decode(parts, body_len, &bytemuck::cast_slice(&head)[..head_len], &data, &limits)
+            Place::Inline => {
+                let body: &[u8] = bytemuck::cast_slice(&self.words);
+                whole(parts, &body[..body_len as usize], |parts| Bytes::copy_from_slice(parts))
             }
-            Body::Whole(body) => {
-                // The head is copied before it is parsed: the sender could still write where it lies.
-                let head = head_len(parts, &body).map_err(|error| ShmError::Malformed(error.to_string()))?;
-                let Some(head) = body.get(..head as usize).map(<[u8]>::to_vec) else {
-                    return Err(ShmError::Malformed(format!("a head of {head} in {} bytes", body.len())));
-                };
-                let first = (align_part(head.len() as u64) as usize).min(body.len());
-                decode(parts, body_len, &head, &body.slice(first..), &limits)
-            }
-        };
-        value.map_err(|error| ShmError::Malformed(error.to_string()))
+            Place::Whole => whole(parts, &bytes, |parts| bytes.slice_ref(parts)),
+        }
     }
+}
+
+#[inline]
+fn value(decoded: Result<Value, WireError>) -> Result<Value, ShmError> {
+    decoded.map_err(|error| ShmError::Malformed(error.to_string()))
+}
+
+/// The value of a whole body. The head is copied before it is parsed: a sender could still write where it lies.
+fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes) -> Result<Value, ShmError> {
+    let head_len = head_len(parts, body).map_err(|error| ShmError::Malformed(error.to_string()))?;
+    let Some(head) = usize::try_from(head_len).ok().and_then(|head_len| body.get(..head_len)) else {
+        return Err(ShmError::Malformed(format!("a head of {head_len} in {} bytes", body.len())));
+    };
+    let mut short = [0; 256];
+    let long;
+    let head = if head.len() <= short.len() {
+        short[..head.len()].copy_from_slice(head);
+        &short[..head.len()]
+    } else {
+        long = head.to_vec();
+        &long
+    };
+    let first = (align_part(head_len) as usize).min(body.len());
+    let shared = if parts == 0 { Bytes::new() } else { share(&body[first..]) };
+    value(decode(parts, body.len() as u64, head, shared, &Limits::default()))
 }

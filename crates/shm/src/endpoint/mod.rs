@@ -8,8 +8,8 @@ mod receive;
 mod send;
 mod wait;
 
-pub use arrived::{Arrived, Body};
-pub use send::Loan;
+pub use arrived::Arrived;
+pub use send::{Contiguous, Loan, Source};
 
 use crate::area::{Front, Layout};
 use crate::barrier;
@@ -103,7 +103,7 @@ struct InChannel {
     id: u32,
     /// Index in `inn`.
     peer: usize,
-    queue: VecDeque<Arrived>,
+    queue: VecDeque<Box<Arrived>>,
     sequence: u64,
     credited: u64,
     assembling: Option<receive::Assembly>,
@@ -126,6 +126,10 @@ pub struct Endpoint<C> {
     /// The number looked up last, and its index.
     last_number: (u32, u32),
     pool: Pool,
+    /// Boxes for messages to come.
+    spare: Vec<Box<Arrived>>,
+    /// The body of the slot that is being sent.
+    body: Box<send::SlotBody>,
     custodian: C,
     control_seen: u32,
     pinned: Arc<AtomicU64>,
@@ -208,6 +212,8 @@ impl<C: Custodian> Endpoint<C> {
             numbers,
             last_number: (u32::MAX, 0),
             pool: Pool::new(),
+            spare: Vec::new(),
+            body: Box::default(),
             custodian,
             control_seen: 0,
             pinned: Arc::new(AtomicU64::new(0)),

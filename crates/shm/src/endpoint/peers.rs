@@ -74,7 +74,7 @@ impl OutPeer {
     /// Whether the peer is done with our block, which it had `due` times.
     #[inline]
     pub fn is_done_with(&self, block: u32, due: u32) -> bool {
-        self.ended || self.ring.as_ref().is_some_and(|ring| ring.inbox.released(block) == due)
+        self.ring.as_ref().is_some_and(|ring| ring.inbox.released(block) == due) || self.ended
     }
 }
 
@@ -97,38 +97,8 @@ pub(crate) struct Link {
     pinned: Arc<AtomicU64>,
 }
 
-/// A view's hold on a block of a peer.
-struct Lease {
-    link: Arc<Link>,
-    map: Arc<Mapping>,
-    offset: usize,
-    len: usize,
-    block: u32,
-}
-
-impl AsRef<[u8]> for Lease {
-    fn as_ref(&self) -> &[u8] {
-        // SAFETY: the range was checked against the mapping when the lease was made; the sender does not write it
-        // until the release below (peers may be wrong: then the numbers are wrong, as with any shared memory).
-        unsafe { std::slice::from_raw_parts(self.map.start().add(self.offset), self.len) }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.link.pinned.fetch_sub(self.len as u64, Ordering::Relaxed);
-        self.link.release(self.block);
-    }
-}
-
 impl Link {
-    /// Releases one use of a block and wakes its sender if it waits for that.
-    pub fn release(&self, block: u32) {
-        self.inbox.release(block);
-        self.wake_sender();
-    }
-
-    /// Credit, room or a block went back.
+    /// Credit, room or a block went back: wakes the sender if it waits for that.
     #[inline]
     pub fn wake_sender(&self) {
         if let Some(bell) = self.board.doorbell(self.sender) {
@@ -137,13 +107,66 @@ impl Link {
     }
 }
 
+/// A slab of a peer, mapped, with the way back to its sender.
+pub(crate) struct ReadSlab {
+    map: Mapping,
+    link: Arc<Link>,
+}
+
+/// A view's hold on a block of a peer.
+struct Lease {
+    slab: Arc<ReadSlab>,
+    offset: usize,
+    len: usize,
+    block: u32,
+}
+
+impl AsRef<[u8]> for Lease {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the range was checked against the mapping when the lease was made; the sender does not write it
+        // until the release below (peers may be wrong: then the numbers are wrong, as with any shared memory).
+        unsafe { std::slice::from_raw_parts(self.slab.map.start().add(self.offset), self.len) }
+    }
+}
+
+impl Drop for Lease {
+    #[inline]
+    fn drop(&mut self) {
+        let link = &self.slab.link;
+        link.pinned.fetch_sub(self.len as u64, Ordering::Relaxed);
+        link.inbox.release(self.block);
+        link.wake_sender();
+    }
+}
+
+impl ReadSlab {
+    /// A view of `len` bytes at `offset`, released when the last of its clones is dropped.
+    ///
+    /// # Errors
+    /// `Malformed` if that is not within the slab.
+    #[inline]
+    pub fn lease(self: &Arc<Self>, offset: u64, len: u64, block: u32) -> Result<Bytes, ShmError> {
+        if offset.checked_add(len).is_none_or(|end| end > self.map.len() as u64) {
+            return Err(self.outside(offset, len));
+        }
+        self.link.pinned.fetch_add(len, Ordering::Relaxed);
+        Ok(Bytes::from_owner(Lease { slab: self.clone(), offset: offset as usize, len: len as usize, block }))
+    }
+
+    #[cold]
+    fn outside(&self, offset: u64, len: u64) -> ShmError {
+        ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {}", self.map.len()))
+    }
+}
+
 /// A peer that this endpoint reads from.
 pub(crate) struct InPeer {
     pub endpoint: u32,
     pub ring: Option<InRing>,
-    pub slabs: HashMap<u32, Arc<Mapping>>,
+    slabs: HashMap<u32, Arc<ReadSlab>>,
     /// The slab used last.
-    pub last_slab: Option<(u32, Arc<Mapping>)>,
+    last_slab: Option<(u32, Arc<ReadSlab>)>,
     pub overlays: HashMap<u32, Arc<Value>>,
 }
 
@@ -191,6 +214,29 @@ impl InPeer {
         Ok(())
     }
 
+    /// The peer's slab of this number; `fetch` asks the agent for it the first time.
+    #[inline]
+    pub fn slab(
+        &mut self,
+        slab: u32,
+        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
+    ) -> Result<&Arc<ReadSlab>, ShmError> {
+        if self.last_slab.as_ref().is_none_or(|(last, _)| *last != slab) {
+            let found = match self.slabs.get(&slab) {
+                Some(found) => found.clone(),
+                None => {
+                    let (fd, bytes) = fetch()?;
+                    let link = self.ring.as_ref().expect("its ring named the slab").link.clone();
+                    let found = Arc::new(ReadSlab { map: Mapping::readable(&fd, 0, bytes as usize)?, link });
+                    self.slabs.insert(slab, found.clone());
+                    found
+                }
+            };
+            self.last_slab = Some((slab, found));
+        }
+        Ok(&self.last_slab.as_ref().expect("just set").1)
+    }
+
     /// The peer gave a slab back; views that live keep their own hold on it.
     pub fn forget_slab(&mut self, slab: u32) {
         self.slabs.remove(&slab);
@@ -209,25 +255,5 @@ impl InRing {
         self.segment = segment;
         debug_assert!(!self.segment.is_empty());
         Ok(())
-    }
-
-    /// A view of `len` bytes at `offset` in a slab of the peer, released when the last of its clones is dropped.
-    ///
-    /// # Errors
-    /// `Malformed` if that is not within the slab.
-    #[inline]
-    pub fn lease(&self, map: &Arc<Mapping>, offset: u64, len: u64, block: u32) -> Result<Bytes, ShmError> {
-        if offset.checked_add(len).is_none_or(|end| end > map.len() as u64) {
-            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {}", map.len())));
-        }
-        self.link.pinned.fetch_add(len, Ordering::Relaxed);
-        let lease = Lease {
-            link: self.link.clone(),
-            map: map.clone(),
-            offset: offset as usize,
-            len: len as usize,
-            block,
-        };
-        Ok(Bytes::from_owner(lease))
     }
 }

@@ -1,12 +1,13 @@
 //! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring, to
 //! the code.
 
-use super::arrived::{Arrived, Body, INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{Arrived, Place, INLINE_HEAD, PLACE_WORDS};
+use super::peers::InPeer;
 use super::wait::Deadline;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
-use crate::memory::{Mapping, ShmError};
-use crate::ring::{BODY_BYTES, BODY_WORDS, SLOT_BYTES, SLOT_WORDS};
+use crate::memory::ShmError;
+use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::status::State;
 use bytes::Bytes;
 use ligament_wire::{align_part, flags, Header, Kind, Value};
@@ -14,7 +15,9 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Looks at one ring before the general wait begins.
-const EAGER: u32 = 2000;
+const EAGER: u32 = 500;
+/// Boxes of messages kept for the next ones.
+const SPARE: usize = 32;
 
 /// A message that comes in chunks.
 pub(crate) struct Assembly {
@@ -34,56 +37,82 @@ impl<C: Custodian> Endpoint<C> {
     pub(crate) fn take_in(&mut self) -> Result<(), ShmError> {
         for peer in 0..self.inn.len() {
             while self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
-                if let Some((channel, message)) = self.take_slot(peer)? {
-                    self.receives[channel].queue.push_back(message);
-                }
+                self.take_to_queue(peer)?;
             }
         }
         Ok(())
     }
 
-    /// How many messages wait on channel `index`, without waiting.
+    /// Takes the slot that is ready into the queue of its channel.
+    #[cold]
+    fn take_to_queue(&mut self, peer: usize) -> Result<(), ShmError> {
+        let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
+        match self.take_slot(peer, &mut message)? {
+            Some(channel) => self.receives[channel].queue.push_back(message),
+            None => self.recycle(message),
+        }
+        Ok(())
+    }
+
+    /// Takes back the box of a message, to be used for another.
+    #[inline]
+    pub fn recycle(&mut self, message: Box<Arrived>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(message);
+        }
+    }
+
+    /// Whether a message waits on channel `index`, without waiting.
     pub fn poll(&mut self, index: usize) -> Result<bool, ShmError> {
         self.hear_agent()?;
         self.take_in()?;
         Ok(!self.receives[index].queue.is_empty())
     }
 
-    /// The next message of channel `index`, waiting for it until the deadline.
+    /// The next message of channel `index`, waiting for it until the deadline. Give the box to `recycle` when its
+    /// value is taken.
     ///
     /// # Errors
     /// `TimedOut`; `RunEnds` or `AgentGone` when none will come any more; `Malformed`.
     #[inline]
-    pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Arrived, ShmError> {
-        if let Some(message) = self.receives[index].queue.pop_front() {
-            return self.hand_over(index, message);
+    pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Box<Arrived>, ShmError> {
+        if let Some(mut message) = self.receives[index].queue.pop_front() {
+            self.hand_over(index, &mut message)?;
+            return Ok(message);
         }
         let peer = self.receives[index].peer;
-        if self.board.may_spin() {
+        if self.inn[peer].ring.is_some() && self.board.may_spin() {
+            let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
             for _ in 0..EAGER {
-                let Some(ring) = &self.inn[peer].ring else {
-                    break;
-                };
-                if !ring.reader.ready() {
+                if !self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
+                    std::hint::spin_loop();
                     continue;
                 }
-                match self.take_slot(peer)? {
-                    Some((channel, message)) if channel == index => return self.hand_over(index, message),
-                    Some((channel, message)) => self.receives[channel].queue.push_back(message),
+                match self.take_slot(peer, &mut message)? {
+                    Some(channel) if channel == index => {
+                        self.hand_over(index, &mut message)?;
+                        return Ok(message);
+                    }
+                    Some(channel) => {
+                        let next = self.spare.pop().unwrap_or_else(Arrived::empty);
+                        self.receives[channel].queue.push_back(std::mem::replace(&mut message, next));
+                    }
                     None => {}
                 }
             }
+            self.recycle(message);
         }
         self.receive_slowly(index, deadline)
     }
 
     #[cold]
-    fn receive_slowly(&mut self, index: usize, deadline: Deadline) -> Result<Arrived, ShmError> {
+    fn receive_slowly(&mut self, index: usize, deadline: Deadline) -> Result<Box<Arrived>, ShmError> {
         let ready = |me: &mut Self| Ok(!me.receives[index].queue.is_empty());
         let number = Some(self.receives[index].id);
         self.wait_until(State::WaitingToReceive, number, FOR_MESSAGES, deadline, ready)?;
-        let message = self.receives[index].queue.pop_front().expect("the wait was for it");
-        self.hand_over(index, message)
+        let mut message = self.receives[index].queue.pop_front().expect("the wait was for it");
+        self.hand_over(index, &mut message)?;
+        Ok(message)
     }
 
     /// The first of `indices` that has a message, waiting until one has.
@@ -102,32 +131,28 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Returns the message's credit and counts it.
     #[inline]
-    fn hand_over(&mut self, index: usize, mut message: Arrived) -> Result<Arrived, ShmError> {
-        let in_slab = !matches!(message.body, Body::Empty | Body::Inline(_));
+    fn hand_over(&mut self, index: usize, message: &mut Arrived) -> Result<(), ShmError> {
+        let in_slab = message.in_slab();
+        let body_len = message.header.body_len;
         let channel = &mut self.receives[index];
-        channel.credited += cost(in_slab, message.header.body_len);
-        let credited = channel.credited;
-        let peer = channel.peer;
+        channel.credited += cost(in_slab, body_len);
         if let Some(credit) = self.front.credit(index as u32) {
-            credit.store(credited, Ordering::Release);
+            credit.store(channel.credited, Ordering::Release);
         }
-        if let Some(ring) = &self.inn[peer].ring {
+        if let Some(ring) = &self.inn[channel.peer].ring {
             ring.link.wake_sender();
         }
         if message.header.kind == Kind::Data {
-            self.status().count_received(message.header.body_len);
-            self.status().set_time(message.header.timestamp);
+            self.front.status().count_received(body_len, message.header.timestamp);
         }
         if in_slab {
             let pinned = self.pinned.load(Ordering::Relaxed);
+            self.front.status().set_pinned(pinned);
             if pinned > self.pinned_limit {
-                if let Body::Placed { parts, .. } = &mut message.body {
-                    *parts = copy_out(parts)?;
-                }
+                message.bytes = copy_out(&message.bytes)?;
             }
-            self.status().set_pinned(pinned);
         }
-        Ok(message)
+        Ok(())
     }
 
     /// An overlay that a channel's sender has announced.
@@ -135,22 +160,23 @@ impl<C: Custodian> Endpoint<C> {
         self.inn[self.receives[index].peer].overlays.get(&number)
     }
 
-    /// Takes one slot of a peer's ring: a message and the index of its channel, or nothing if it was the
-    /// carrier's own.
+    /// Takes one slot of a peer's ring, which is ready: a message, and the index of its channel; or nothing if it
+    /// was the carrier's own.
     #[inline]
-    fn take_slot(&mut self, peer: usize) -> Result<Option<(usize, Arrived)>, ShmError> {
+    fn take_slot(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");
         let Some(words) = ring.reader.peek() else {
             return Ok(None);
         };
-        let header = Header::decode(&words).map_err(malformed)?;
+        message.header = Header::decode(&words).map_err(malformed)?;
+        let header = message.header;
         if header.carrier_flags & flags::STREAM != 0 || !matches!(header.kind, Kind::Data | Kind::End) {
-            return self.take_special(peer, header);
+            return self.take_special(peer, message);
         }
-        let body = self.take_body(peer, &header)?;
+        self.take_body(peer, message)?;
         let index = self.channel_index(header.conduit)?;
         self.check_sequence(index, peer, &header)?;
-        Ok(Some((index, Arrived { header, body })))
+        Ok(Some(index))
     }
 
     #[inline]
@@ -182,81 +208,51 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Reads the body of the peeked slot and takes the slot.
     #[inline]
-    fn take_body(&mut self, peer: usize, header: &Header) -> Result<Body, ShmError> {
-        let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
-        if header.carrier_flags & flags::PLACED == 0 {
-            let len = header.body_len;
-            let body = if len == 0 {
-                Body::Empty
-            } else if len <= BODY_BYTES as u64 {
-                let mut words = [0; BODY_WORDS];
-                ring.reader.body(&mut words[..(len as usize).div_ceil(8)]);
-                Body::Inline(words)
-            } else {
-                return Err(ShmError::Malformed(format!("{len} bytes in a slot of {SLOT_WORDS} words")));
-            };
-            ring.reader.take();
-            return Ok(body);
+    fn take_body(&mut self, peer: usize, message: &mut Arrived) -> Result<(), ShmError> {
+        let InPeer { ring, .. } = &mut self.inn[peer];
+        let reader = &mut ring.as_mut().expect("a slot was peeked").reader;
+        let body_len = message.header.body_len;
+        if message.header.carrier_flags & flags::PLACED == 0 {
+            if body_len > BODY_BYTES as u64 {
+                return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
+            }
+            message.place = if body_len == 0 { Place::Nowhere } else { Place::Inline };
+            reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);
+            reader.take();
+            return Ok(());
         }
-        let mut place = [0; PLACE_WORDS];
-        ring.reader.body(&mut place);
-        let [ids, offset, head_len] = place;
+        // The place and the head of a plain array fit into the first line.
+        reader.body(&mut message.words[..8]);
+        let [ids, offset, head_len] = [message.words[0], message.words[1], message.words[2]];
         let (slab, block) = (ids as u32, (ids >> 32) as u32);
-        if head_len > header.body_len {
-            return Err(ShmError::Malformed(format!(
-                "a head of {head_len} in a body of {} bytes",
-                header.body_len
-            )));
+        if head_len > body_len {
+            return Err(ShmError::Malformed(format!("a head of {head_len} in a body of {body_len} bytes")));
         }
-        let mut words = [0; BODY_WORDS];
-        let inline = head_len <= INLINE_HEAD as u64;
-        if inline {
-            ring.reader.body(&mut words[..PLACE_WORDS + (head_len as usize).div_ceil(8)]);
+        let beside = head_len <= INLINE_HEAD as u64;
+        let used = PLACE_WORDS + (head_len as usize).div_ceil(8);
+        if beside && used > 8 {
+            reader.body(&mut message.words[..used]);
         }
-        let map = self.slab(peer, slab)?;
-        let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
-        if inline {
-            let in_slab = header.body_len.saturating_sub(align_part(head_len));
-            let parts = ring.lease(&map, offset, in_slab, block)?;
-            ring.reader.take();
-            let mut head = [0; BODY_WORDS - PLACE_WORDS];
-            head.copy_from_slice(&words[PLACE_WORDS..]);
-            Ok(Body::Placed { head, head_len: head_len as usize, parts })
+        let (custodian, from) = (&mut self.custodian, self.inn[peer].endpoint);
+        let slab = self.inn[peer].slab(slab, || custodian.fetch_slab(from, slab))?;
+        let (place, len) = if beside {
+            (Place::Beside(head_len as usize), body_len.saturating_sub(align_part(head_len)))
         } else {
-            let body = ring.lease(&map, offset, header.body_len, block)?;
-            ring.reader.take();
-            Ok(Body::Whole(body))
-        }
-    }
-
-    /// The peer's slab, mapped; asked of the agent the first time.
-    #[inline]
-    fn slab(&mut self, peer: usize, slab: u32) -> Result<Arc<Mapping>, ShmError> {
-        if let Some((last, map)) = &self.inn[peer].last_slab {
-            if *last == slab {
-                return Ok(map.clone());
-            }
-        }
-        let map = match self.inn[peer].slabs.get(&slab) {
-            Some(map) => map.clone(),
-            None => {
-                let (fd, bytes) = self.custodian.fetch_slab(self.inn[peer].endpoint, slab)?;
-                let map = Arc::new(Mapping::readable(&fd, 0, bytes as usize)?);
-                self.inn[peer].slabs.insert(slab, map.clone());
-                map
-            }
+            (Place::Whole, body_len)
         };
-        self.inn[peer].last_slab = Some((slab, map.clone()));
-        Ok(map)
+        message.bytes = slab.lease(offset, len, block)?;
+        message.place = place;
+        self.inn[peer].ring.as_mut().expect("a slot was peeked").reader.take();
+        Ok(())
     }
 
     /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
     #[cold]
-    fn take_special(&mut self, peer: usize, header: Header) -> Result<Option<(usize, Arrived)>, ShmError> {
-        if header.carrier_flags & flags::STREAM != 0 {
-            return self.take_chunk(peer, header);
+    fn take_special(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
+        if message.header.carrier_flags & flags::STREAM != 0 {
+            return self.take_chunk(peer, message);
         }
-        match header.kind {
+        match message.header.kind {
             Kind::Carrier => {
                 let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
                 let mut place = [0; 2];
@@ -266,14 +262,14 @@ impl<C: Custodian> Endpoint<C> {
                 Ok(None)
             }
             Kind::Overlay => {
-                let body = self.take_body(peer, &header)?;
-                let number = header.overlay;
-                let value = Arrived { header, body }.into_value()?;
-                self.inn[peer].overlays.insert(number, Arc::new(value));
+                self.take_body(peer, message)?;
+                let value = message.take_value()?;
+                self.inn[peer].overlays.insert(message.header.overlay, Arc::new(value));
                 Ok(None)
             }
             Kind::Skip(_) => {
-                self.take_body(peer, &header)?;
+                self.take_body(peer, message)?;
+                message.bytes = Bytes::new();
                 Ok(None)
             }
             kind => Err(ShmError::Malformed(format!(
@@ -283,16 +279,17 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// One chunk of a message that its sender had no memory for: it is copied to where the whole will stand.
-    fn take_chunk(&mut self, peer: usize, header: Header) -> Result<Option<(usize, Arrived)>, ShmError> {
+    fn take_chunk(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
+        let header = message.header;
         let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
         let mut place = [0; 4];
         ring.reader.body(&mut place);
         let [ids, offset, len, at] = place;
         let (slab, block) = (ids as u32, (ids >> 32) as u32);
-        let map = self.slab(peer, slab)?;
-        let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
-        let chunk = ring.lease(&map, offset, len, block)?;
-        ring.reader.take();
+        let (custodian, from) = (&mut self.custodian, self.inn[peer].endpoint);
+        let slab = self.inn[peer].slab(slab, || custodian.fetch_slab(from, slab))?;
+        let chunk = slab.lease(offset, len, block)?;
+        self.inn[peer].ring.as_mut().expect("a slot was peeked").reader.take();
         let index = self.channel_index(header.conduit)?;
         let channel = &mut self.receives[index];
         if at == 0 {
@@ -321,7 +318,10 @@ impl<C: Custodian> Endpoint<C> {
         }
         let Assembly { body, header } = channel.assembling.take().expect("it was there");
         self.check_sequence(index, peer, &header)?;
-        Ok(Some((index, Arrived { header, body: Body::Whole(Bytes::from(body)) })))
+        message.header = header;
+        message.place = Place::Whole;
+        message.bytes = Bytes::from(body);
+        Ok(Some(index))
     }
 }
 

@@ -11,8 +11,9 @@ use crate::memory::{Mapping, ShmError};
 use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
 use crate::slab::{slab_size, BlockId, Place};
 use crate::status::{now, State};
-use ligament_wire::{flags, Header, Kind, Plan};
+use ligament_wire::{align_part, flags, Header, Kind, Plan};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -61,34 +62,142 @@ impl Loan {
     }
 }
 
-/// A body, ready for slots.
-struct SlotBody {
+/// What a body is made of, while it still is the caller's memory.
+pub trait Source {
+    /// The lengths table and the tree.
+    fn head(&self) -> &[u8];
+    /// How many parts follow.
+    fn parts(&self) -> u16;
+    /// Bytes of the whole body.
+    fn body_len(&self) -> u64;
+    /// Bytes from the first part to the end.
+    fn parts_len(&self) -> u64;
+    /// Writes those; `to` is as long.
+    fn write_parts(&self, to: &mut [u8]);
+    /// Writes the whole body; `to` is as long.
+    fn write_body(&self, to: &mut [u8]);
+    /// Writes a piece of the body; `to` is as long.
+    fn copy_range(&self, range: Range<u64>, to: &mut [u8]);
+}
+
+impl Source for Plan<'_, '_> {
+    #[inline]
+    fn head(&self) -> &[u8] {
+        self.head()
+    }
+
+    #[inline]
+    fn parts(&self) -> u16 {
+        self.parts()
+    }
+
+    #[inline]
+    fn body_len(&self) -> u64 {
+        self.body_len()
+    }
+
+    #[inline]
+    fn parts_len(&self) -> u64 {
+        self.parts_len()
+    }
+
+    fn write_parts(&self, to: &mut [u8]) {
+        self.write_parts(to);
+    }
+
+    fn write_body(&self, to: &mut [u8]) {
+        self.write_body(to);
+    }
+
+    fn copy_range(&self, range: Range<u64>, to: &mut [u8]) {
+        self.copy_range(range, to);
+    }
+}
+
+/// The commonest body: one array whose elements lie together.
+pub struct Contiguous<'a> {
+    /// As `ligament_wire::array_head` makes it.
+    pub head: &'a [u8],
+    /// The elements.
+    pub data: &'a [u8],
+}
+
+impl Source for Contiguous<'_> {
+    #[inline]
+    fn head(&self) -> &[u8] {
+        self.head
+    }
+
+    #[inline]
+    fn parts(&self) -> u16 {
+        1
+    }
+
+    #[inline]
+    fn body_len(&self) -> u64 {
+        align_part(self.head.len() as u64) + self.data.len() as u64
+    }
+
+    #[inline]
+    fn parts_len(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    #[inline]
+    fn write_parts(&self, to: &mut [u8]) {
+        to.copy_from_slice(self.data);
+    }
+
+    #[inline]
+    fn write_body(&self, to: &mut [u8]) {
+        let first = align_part(self.head.len() as u64) as usize;
+        to[..self.head.len()].copy_from_slice(self.head);
+        to[self.head.len()..first].fill(0);
+        to[first..].copy_from_slice(self.data);
+    }
+
+    fn copy_range(&self, range: Range<u64>, to: &mut [u8]) {
+        let first = align_part(self.head.len() as u64);
+        to.fill(0);
+        for (start, piece) in [(0, self.head), (first, self.data)] {
+            let from = range.start.max(start);
+            let end = range.end.min(start + piece.len() as u64);
+            if from < end {
+                let piece = &piece[(from - start) as usize..(end - start) as usize];
+                to[(from - range.start) as usize..][..piece.len()].copy_from_slice(piece);
+            }
+        }
+    }
+}
+
+/// The body of the slot that is being sent: kept, since clearing it would cost as much as filling it.
+#[derive(Default)]
+pub(super) struct SlotBody {
     words: [u64; BODY_WORDS],
     used: usize,
 }
 
 impl SlotBody {
-    fn inline(plan: &Plan<'_, '_>) -> SlotBody {
-        let mut words = [0u64; BODY_WORDS];
-        let len = plan.body_len() as usize;
+    #[inline]
+    fn inline(&mut self, source: &impl Source) {
+        let len = source.body_len() as usize;
         if len > 0 {
-            plan.write_body(&mut bytemuck::cast_slice_mut(&mut words)[..len]);
+            source.write_body(&mut bytemuck::cast_slice_mut(&mut self.words)[..len]);
         }
-        SlotBody { words, used: len.div_ceil(8) }
+        self.used = len.div_ceil(8);
     }
 
-    fn placed(place: &Place, block: BlockId, head: &[u8]) -> SlotBody {
-        let mut words = [0u64; BODY_WORDS];
-        words[0] = u64::from(place.slab) | u64::from(block) << 32;
-        words[1] = place.offset;
-        words[2] = head.len() as u64;
-        let mut used = PLACE_WORDS;
+    #[inline]
+    fn placed(&mut self, place: &Place, block: BlockId, head: &[u8]) {
+        self.words[0] = u64::from(place.slab) | u64::from(block) << 32;
+        self.words[1] = place.offset;
+        self.words[2] = head.len() as u64;
+        self.used = PLACE_WORDS;
         if head.len() <= INLINE_HEAD {
-            let inline: &mut [u8] = bytemuck::cast_slice_mut(&mut words[PLACE_WORDS..]);
+            let inline: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words[PLACE_WORDS..]);
             inline[..head.len()].copy_from_slice(head);
-            used += head.len().div_ceil(8);
+            self.used += head.len().div_ceil(8);
         }
-        SlotBody { words, used }
     }
 }
 
@@ -99,53 +208,37 @@ impl<C: Custodian> Endpoint<C> {
     /// # Errors
     /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
     /// the message was then sent to nobody. Otherwise as for waiting.
-    pub fn send(&mut self, to: &[usize], mut header: Header, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
-        header.parts = plan.parts();
-        header.body_len = plan.body_len();
+    #[inline]
+    pub fn send(&mut self, to: &[usize], mut header: Header, source: &impl Source) -> Result<(), ShmError> {
+        header.parts = source.parts();
+        header.body_len = source.body_len();
         if header.body_len <= BODY_BYTES as u64 {
-            let body = SlotBody::inline(plan);
             self.claim(to, cost(false, 0))?;
-            for &channel in to {
-                self.post(channel, header, &body, None)?;
-            }
-            return Ok(());
+            self.body.inline(source);
+            return self.post(to, &header, None);
         }
         self.claim(to, cost(true, header.body_len))?;
-        let head = plan.head();
-        let in_slab = if head.len() <= INLINE_HEAD { plan.parts_len() } else { header.body_len };
+        let head = source.head();
+        let beside = head.len() <= INLINE_HEAD;
+        let in_slab = if beside { source.parts_len() } else { header.body_len };
         let Some(block) = self.block(in_slab)? else {
-            return self.stream(to, header, plan);
+            return self.stream(to, header, source);
         };
         let place = self.pool.place(block);
         // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
         let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
         let began = if in_slab >= TIMED { now() } else { 0 };
-        if head.len() <= INLINE_HEAD {
-            plan.write_parts(memory);
+        if beside {
+            source.write_parts(memory);
         } else {
-            plan.write_body(memory);
+            source.write_body(memory);
         }
         if began != 0 {
             self.status().add_transferred(now() - began);
         }
-        self.post_block(to, header, block, head)
-    }
-
-    /// Posts a block that holds a body's parts.
-    fn post_block(
-        &mut self,
-        to: &[usize],
-        mut header: Header,
-        block: BlockId,
-        head: &[u8],
-    ) -> Result<(), ShmError> {
+        self.body.placed(&place, block, head);
         header.carrier_flags |= flags::PLACED;
-        let body = SlotBody::placed(&self.pool.place(block), block, head);
-        for &channel in to {
-            self.post(channel, header, &body, Some(block))?;
-        }
-        self.pool.posted(block);
-        Ok(())
+        self.post(to, &header, Some(block))
     }
 
     /// Memory to fill in place: `len` bytes for an array's elements.
@@ -189,7 +282,9 @@ impl<C: Custodian> Endpoint<C> {
             self.pool.give_back(loan.block);
             return Err(error);
         }
-        self.post_block(to, header, loan.block, head)
+        self.body.placed(&self.pool.place(loan.block), loan.block, head);
+        header.carrier_flags |= flags::PLACED;
+        self.post(to, &header, Some(loan.block))
     }
 
     /// Takes a loan back unsent.
@@ -201,7 +296,8 @@ impl<C: Custodian> Endpoint<C> {
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
         let header = Header { kind: Kind::End, ..Header::default() };
         self.claim(&[channel], cost(false, 0))?;
-        self.post(channel, header, &SlotBody { words: [0; BODY_WORDS], used: 0 }, None)
+        self.body.used = 0;
+        self.post(&[channel], &header, None)
     }
 
     /// Whether all receivers of `to` have been told settings overlay `number`.
@@ -221,7 +317,8 @@ impl<C: Custodian> Endpoint<C> {
             header.body_len = plan.body_len();
             header.conduit = self.sends[channel].id;
             if header.body_len <= BODY_BYTES as u64 {
-                self.write_slot(peer, &header, &SlotBody::inline(plan), None)?;
+                self.body.inline(plan);
+                self.write_slot(peer, &header.encode(), None)?;
             } else {
                 let block = self.block(header.body_len)?.ok_or_else(|| ShmError::OutOfMemory {
                     bytes: header.body_len,
@@ -234,9 +331,9 @@ impl<C: Custodian> Endpoint<C> {
                 });
                 header.carrier_flags |= flags::PLACED;
                 // The whole body stands in the slab: a head longer than fits says so.
-                let mut body = SlotBody::placed(&place, block, &[]);
-                body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
-                self.write_slot(peer, &header, &body, Some(block))?;
+                self.body.placed(&place, block, &[]);
+                self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
+                self.write_slot(peer, &header.encode(), Some(block))?;
                 self.pool.posted(block);
             }
             self.out[peer].overlays.push(number);
@@ -284,51 +381,42 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes one message's slot to one receiver.
+    /// Writes the slot of one message, with the body that is ready, to each receiver.
     #[inline]
-    fn post(
-        &mut self,
-        channel: usize,
-        mut header: Header,
-        body: &SlotBody,
-        block: Option<BlockId>,
-    ) -> Result<(), ShmError> {
-        let out = &mut self.sends[channel];
-        header.conduit = out.id;
-        header.sequence = out.sequence;
-        let peer = out.peer;
-        if self.out[peer].ended {
-            return Ok(());
+    fn post(&mut self, to: &[usize], header: &Header, block: Option<BlockId>) -> Result<(), ShmError> {
+        let mut words = header.encode();
+        for &channel in to {
+            let out = &mut self.sends[channel];
+            words[0] = words[0] & 0xffff_ffff | u64::from(out.id) << 32;
+            words[1] = out.sequence;
+            out.sequence += 1;
+            let peer = out.peer;
+            self.write_slot(peer, &words, block)?;
         }
-        self.write_slot(peer, &header, body, block)?;
-        self.sends[channel].sequence += 1;
+        if let Some(block) = block {
+            self.pool.posted(block);
+        }
         if header.kind == Kind::Data {
-            self.status().count_sent(header.body_len);
+            self.front.status().count_sent(header.body_len * to.len() as u64, header.timestamp);
         }
         Ok(())
     }
 
     /// Writes a slot and wakes its reader if need be.
     #[inline]
-    fn write_slot(
-        &mut self,
-        peer: usize,
-        header: &Header,
-        body: &SlotBody,
-        block: Option<BlockId>,
-    ) -> Result<(), ShmError> {
+    fn write_slot(&mut self, peer: usize, header: &[u64; 8], block: Option<BlockId>) -> Result<(), ShmError> {
         if self.out[peer].ring.as_mut().is_none_or(|ring| ring.writer.room() == 0) {
             self.make_room(peer)?;
-            if self.out[peer].ended {
-                return Ok(());
-            }
         }
         let to = &mut self.out[peer];
+        if to.ended {
+            return Ok(());
+        }
         let ring = to.ring.as_mut().expect("it was just opened");
         if let Some(block) = block {
             self.pool.used_by(block, peer as u32);
         }
-        ring.writer.publish(&header.encode(), &body.words[..body.used]);
+        ring.writer.publish(header, &self.body.words[..self.body.used]);
         if let Some(bell) = self.board.doorbell(to.endpoint) {
             bell.ring_if_parked(FOR_MESSAGES);
         }
@@ -338,6 +426,9 @@ impl<C: Custodian> Endpoint<C> {
     /// Opens the ring to a peer, or goes on in a larger segment, or waits for the reader.
     #[cold]
     fn make_room(&mut self, peer: usize) -> Result<(), ShmError> {
+        if self.out[peer].ended {
+            return Ok(());
+        }
         if self.out[peer].ring.is_none() {
             return self.open_ring(peer);
         }
@@ -433,8 +524,9 @@ impl<C: Custodian> Endpoint<C> {
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
     /// can be had, the receivers put the pieces together in memory of their own.
     #[cold]
-    fn stream(&mut self, to: &[usize], mut header: Header, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+    fn stream(&mut self, to: &[usize], mut header: Header, source: &impl Source) -> Result<(), ShmError> {
         header.carrier_flags |= flags::STREAM;
+        let mut words = header.encode();
         let mut at = 0;
         while at < header.body_len {
             let len = CHUNK.min(header.body_len - at);
@@ -442,29 +534,23 @@ impl<C: Custodian> Endpoint<C> {
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
-            plan.copy_range(at..at + len, memory);
-            let mut body = SlotBody { words: [0; BODY_WORDS], used: 4 };
-            body.words[..4].copy_from_slice(&[
-                u64::from(place.slab) | u64::from(block) << 32,
-                place.offset,
-                len,
-                at,
-            ]);
+            source.copy_range(at..at + len, memory);
+            let ids = u64::from(place.slab) | u64::from(block) << 32;
+            self.body.words[..4].copy_from_slice(&[ids, place.offset, len, at]);
+            self.body.used = 4;
             for &channel in to {
-                header.conduit = self.sends[channel].id;
-                header.sequence = self.sends[channel].sequence;
-                let peer = self.sends[channel].peer;
-                if !self.out[peer].ended {
-                    self.write_slot(peer, &header, &body, Some(block))?;
-                }
+                let out = &self.sends[channel];
+                words[0] = words[0] & 0xffff_ffff | u64::from(out.id) << 32;
+                words[1] = out.sequence;
+                self.write_slot(out.peer, &words, Some(block))?;
             }
             self.pool.posted(block);
             at += len;
         }
         for &channel in to {
             self.sends[channel].sequence += 1;
-            self.status().count_sent(header.body_len);
         }
+        self.status().count_sent(header.body_len * to.len() as u64, header.timestamp);
         Ok(())
     }
 
