@@ -4,6 +4,7 @@ from pathlib import Path
 
 from models import bossed, echoed
 from programs import run_model
+from readme import first_program
 
 HERE = Path(__file__).parent
 
@@ -28,3 +29,9 @@ def test_a_formal_submodel_that_fails_ends_the_run_with_its_reason(prefix, progr
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.c"), program(HERE / "echo.c"), ["fail"]))
     assert ran.status == 1, ran.output()
     assert "the third step does not converge" in ran.text
+
+
+def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
+    ran = first_program(prefix, HERE.parent / "README.md", "c", tmp_path)
+    assert ran.status == 0, ran.output()
+    assert "43.75" in ran.output() and "56.25" in ran.output()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from models import bossed, echoed
 from programs import CPP, flags, run_model, run_program
+from readme import first_program
 
 HERE = Path(__file__).parent
 C = HERE.parents[1] / "c" / "tests"
@@ -49,3 +50,9 @@ def test_an_exception_of_a_formal_submodel_ends_the_run_with_its_text(prefix, pr
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c")), ["fail"]))
     assert ran.status == 1, ran.output()
     assert "the third step does not converge" in ran.text
+
+
+def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
+    ran = first_program(prefix, HERE.parent / "README.md", "cpp", tmp_path)
+    assert ran.status == 0, ran.output()
+    assert "43.75" in ran.output() and "56.25" in ran.output()
