@@ -1,111 +1,14 @@
 //! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
 //! clock, so that tests can drive it through anything.
 
+mod registration;
+
+use crate::action::{Action, Caller, Link, Memory, Phase, Push, Report};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::{Plan, Wiring};
-use crate::ports;
-use ligament_wire::control::{
-    Notice, Question, Request, Welcome, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN, PROTOCOL,
-};
+use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A connection to the agent's socket.
-pub type Link = u64;
-
-/// A piece of shared memory by what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Memory {
-    Board,
-    Area(u32),
-    Outbox(u32),
-    /// Of an endpoint, its slab of this number.
-    Slab(u32, u32),
-}
-
-/// What to do to a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Push {
-    /// Ask it to end.
-    Terminate,
-    /// End it.
-    Kill,
-}
-
-/// Something for the run's log and its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Report {
-    Registered {
-        instance: u32,
-        pid: u32,
-        language: String,
-    },
-    Exited {
-        instance: u32,
-        exit: Exit,
-    },
-    /// An instance's own line.
-    Said {
-        instance: u32,
-        level: u8,
-        text: String,
-    },
-    /// A line of the agent's.
-    Remark {
-        level: u8,
-        text: String,
-    },
-    /// The run begins to end.
-    Ending(Outcome),
-}
-
-/// What the driver has to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Answer a request.
-    Answer { link: Link, notice: Notice, memory: Vec<Memory> },
-    /// Say something that was not asked for, and ring the endpoint's doorbell.
-    Tell { link: Link, endpoint: u32, notice: Notice, memory: Vec<Memory> },
-    /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
-    MakeSlab { link: Link, endpoint: u32, slab: u32, bytes: u64 },
-    /// Let go of a slab.
-    DropSlab { endpoint: u32, slab: u32 },
-    /// Let go of all memory of an endpoint.
-    DropEndpoint { endpoint: u32 },
-    /// Close a connection once all is sent.
-    Close { link: Link },
-    /// Start an instance; if it cannot be started, call `Core::not_started`.
-    Start { instance: u32 },
-    /// Watch a process that was started by hand.
-    Watch { instance: u32, pid: u32 },
-    /// Do something to an instance's processes.
-    Push { instance: u32, push: Push },
-    /// Count an endpoint as asleep, since its process is gone.
-    Asleep { endpoint: u32 },
-    /// Call `Core::grace_is_over` in a while.
-    Grace,
-    /// A client asks.
-    Ask { link: Link, question: Question },
-    /// For the log and the record.
-    Report(Report),
-    /// All is over.
-    Over,
-}
-
-/// Where an instance stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Not started yet.
-    Waiting,
-    /// Its process runs and has not registered.
-    Started,
-    /// It takes part.
-    Running,
-    /// It has said that it is done; its process still runs.
-    Finished,
-    /// Its process is gone.
-    Gone(Exit),
-}
 
 struct Instance {
     phase: Phase,
@@ -122,13 +25,6 @@ struct Instance {
     /// What it will be told after its `Welcome`.
     untold: Vec<(Notice, Vec<Memory>)>,
     dropped: bool,
-}
-
-/// Who is calling, as the kernel knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct Caller {
-    pub user: u32,
-    pub pid: u32,
 }
 
 enum Who {
@@ -148,11 +44,6 @@ pub struct Core {
     address: String,
     ending: Option<Outcome>,
     over: bool,
-}
-
-/// Compares without telling by its duration how much is right.
-fn same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
 
 impl Core {
@@ -311,146 +202,6 @@ impl Core {
             }
         }
         out
-    }
-
-    fn first_request(&mut self, link: Link, caller: Caller, request: Request, out: &mut Vec<Action>) {
-        let refused = match request {
-            Request::Hello { protocol, instance, token, ports, language, .. } => {
-                match self.admit(protocol, &instance, &token, ports.as_deref(), caller) {
-                    Ok((index, ports)) => return self.welcome(link, caller, index, ports, language, out),
-                    Err((index, why)) => {
-                        // A port that does not fit ends the run: the code will not come back.
-                        if let Some(instance) = index {
-                            let what = format!("cannot take part: {why}");
-                            let failure = Failure { instance: Some(instance), what, said: None, exit: None };
-                            self.fail(failure, out);
-                        }
-                        why
-                    }
-                }
-            }
-            Request::Client { protocol, token, question } => match self.check_client(protocol, &token) {
-                Ok(()) => return self.client(link, question, out),
-                Err(why) => why,
-            },
-            other => format!("the first message must say who is calling, and not {other:?}"),
-        };
-        out.push(answer(link, Notice::Refused { why: refused }));
-        out.push(Action::Close { link });
-    }
-
-    fn check_client(&self, protocol: u32, token: &str) -> Result<(), String> {
-        check_protocol(protocol)?;
-        if !same(token, &self.token) {
-            return Err("the token is not this run's; is the run directory that of an earlier run?".into());
-        }
-        Ok(())
-    }
-
-    fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
-        if let Question::Join { instance: name } = &question {
-            let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
-                None => Some(format!("this run has no instance \"{name}\"")),
-                Some(i) => match &self.instances[i] {
-                    Instance { ours: true, .. } => Some(format!(
-                        "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
-                    )),
-                    Instance { phase: Phase::Waiting, .. } => None,
-                    _ => Some(format!("\"{name}\" takes part already")),
-                },
-            };
-            if let Some(why) = refused {
-                out.push(answer(link, Notice::Refused { why }));
-                return;
-            }
-        }
-        let stop = question == Question::Stop;
-        out.push(Action::Ask { link, question });
-        if stop {
-            self.end(Outcome::Stopped, out);
-        }
-    }
-
-    /// Whether the caller is the instance that it says it is. The error has the instance's number if it is, but
-    /// its ports do not fit.
-    #[allow(clippy::type_complexity)]
-    fn admit(
-        &self,
-        protocol: u32,
-        name: &str,
-        token: &str,
-        ports: Option<&[ligament_wire::control::PortDeclaration]>,
-        caller: Caller,
-    ) -> Result<(u32, Vec<ligament_wire::control::PortInfo>), (Option<u32>, String)> {
-        check_protocol(protocol).map_err(|why| (None, why))?;
-        let no = |why: String| (None, why);
-        let index = self
-            .plan
-            .instances
-            .iter()
-            .position(|instance| instance.name == name)
-            .ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
-        let instance = &self.instances[index];
-        if !same(token, &instance.token) {
-            return Err(no(format!(
-                "the token for \"{name}\" is not this run's; start it by the run, or with \"ligament join\""
-            )));
-        }
-        match instance.phase {
-            Phase::Waiting | Phase::Started => {}
-            Phase::Gone(_) => return Err(no(format!("\"{name}\" has ended already"))),
-            Phase::Running | Phase::Finished => {
-                return Err(no(format!(
-                    "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
-                    instance.pid.unwrap_or(caller.pid)
-                )))
-            }
-        }
-        if self.ending.is_some() {
-            return Err(no("the run is ending".into()));
-        }
-        match ports::agree(&self.plan.instances[index], ports) {
-            Ok(ports) => Ok((index as u32, ports)),
-            Err(why) => Err((Some(index as u32), why)),
-        }
-    }
-
-    fn welcome(
-        &mut self,
-        link: Link,
-        caller: Caller,
-        index: u32,
-        ports: Vec<ligament_wire::control::PortInfo>,
-        language: String,
-        out: &mut Vec<Action>,
-    ) {
-        let welcome = Welcome {
-            endpoint: index,
-            channels: self.wiring.incoming(index),
-            inboxes: self.wiring.senders(index).len() as u32,
-            ports,
-            sends: self.wiring.sends(&self.plan, index),
-            receives: self.wiring.receives(&self.plan, index),
-            settings: self.plan.settings.clone(),
-            pinned_limit: self.plan.pinned_limit.unwrap_or(self.ledger.limit() / 2),
-            log_level: self.plan.instances[index as usize].log_level,
-            run: self.plan.run.clone(),
-        };
-        let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];
-        out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });
-        self.links.insert(link, (caller, Who::Instance(index)));
-        let instance = &mut self.instances[index as usize];
-        instance.phase = Phase::Running;
-        instance.link = Some(link);
-        for (notice, memory) in std::mem::take(&mut instance.untold) {
-            out.push(Action::Tell { link, endpoint: index, notice, memory });
-        }
-        // A script may stand between us and the program: what we started is what we watch.
-        if !instance.ours {
-            instance.pid = Some(caller.pid);
-            out.push(Action::Watch { instance: index, pid: caller.pid });
-        }
-        out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
     }
 
     fn request_of(&mut self, me: u32, link: Link, request: Request, out: &mut Vec<Action>) {
@@ -614,7 +365,7 @@ impl Core {
             return;
         }
         let why = match &outcome {
-            Outcome::Failed(failure) => self.describe(failure),
+            Outcome::Failed(failure) => failure.sentence(|i| self.plan.instances[i as usize].name.clone()),
             Outcome::Stopped => "it was stopped".to_owned(),
             Outcome::Interrupted => "it was interrupted".to_owned(),
             Outcome::Done => "it is done".to_owned(),
@@ -640,19 +391,6 @@ impl Core {
         }
         out.push(Action::Grace);
         self.end_if_all_gone(out);
-    }
-
-    /// A failure as a sentence.
-    pub fn describe(&self, failure: &Failure) -> String {
-        let mut text = match failure.instance {
-            Some(instance) => format!("{} {}", self.plan.instances[instance as usize].name, failure.what),
-            None => failure.what.clone(),
-        };
-        if let Some(said) = &failure.said {
-            text.push_str(": ");
-            text.push_str(said);
-        }
-        text
     }
 
     /// The time for ending cleanly has passed: what still runs is killed. Processes that were started by hand
@@ -683,16 +421,6 @@ fn answer(link: Link, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
-fn check_protocol(protocol: u32) -> Result<(), String> {
-    if protocol == PROTOCOL {
-        return Ok(());
-    }
-    Err(format!(
-        "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build or \
-         install both from the same version"
-    ))
-}
-
 fn how_it_ended(before: Phase, exit: Exit) -> String {
     match (exit, before) {
         (Exit::Status(0), Phase::Started | Phase::Waiting) => {
@@ -718,5 +446,4 @@ fn how_it_ended(before: Phase, exit: Exit) -> String {
 }
 
 #[cfg(test)]
-#[path = "core_tests.rs"]
 mod tests;

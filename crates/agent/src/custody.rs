@@ -1,7 +1,7 @@
 //! The shared memory of a run, as its agent holds it: the board, each endpoint's area and outbox, all slabs.
 //! Holding a descriptor of each is what lets messages outlive their sender.
 
-use crate::core::Memory;
+use crate::action::Memory;
 use crate::memory::Spare;
 use crate::plan::{Plan, Wiring};
 use ligament_shm::area::{Front, Layout};

@@ -1,8 +1,9 @@
 //! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
 //! last as long as the run, because the children die with it.
 
+use crate::action::{Action, Caller, Link, Memory, Phase, Push, Report};
 use crate::connection::Connection;
-use crate::core::{Action, Caller, Core, Link, Memory, Phase, Push, Report};
+use crate::core::Core;
 use crate::custody::Custody;
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};

@@ -1,6 +1,7 @@
 //! The agent: one per domain. It makes the memory that instances share and keeps a hold on it, starts and watches
 //! their processes, and ends all when one fails. `core` is its logic, without I/O; `driver` its body.
 
+mod action;
 mod connection;
 pub mod core;
 mod custody;
@@ -11,7 +12,8 @@ pub mod plan;
 pub mod ports;
 mod sys;
 
-pub use core::{Core, Phase, Report};
+pub use action::{Action, Caller, Link, Memory, Phase, Push, Report};
+pub use core::Core;
 pub use driver::{run, Host, InstanceView, RunView, Started};
 pub use ligament_shm::status::{State, Status};
 pub use outcome::{Exit, Failure, Outcome};

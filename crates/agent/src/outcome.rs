@@ -43,6 +43,21 @@ pub struct Failure {
     pub exit: Option<Exit>,
 }
 
+impl Failure {
+    /// It as a sentence; `name` names an instance.
+    pub fn sentence(&self, name: impl Fn(u32) -> String) -> String {
+        let mut text = match self.instance {
+            Some(instance) => format!("{} {}", name(instance), self.what),
+            None => self.what.clone(),
+        };
+        if let Some(said) = &self.said {
+            text.push_str(": ");
+            text.push_str(said);
+        }
+        text
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {

@@ -303,7 +303,7 @@ impl Runtime<'_> {
             Outcome::Stopped => RunState::Stopped,
             Outcome::Interrupted => RunState::Interrupted,
             Outcome::Failed(failure) => {
-                let mut why = self.reason(failure);
+                let mut why = failure.sentence(|i| self.name(i));
                 // The others were ended for this one's sake.
                 for (i, record) in self.record.instances.iter_mut().enumerate() {
                     if record.state == Standing::Failed.name() && failure.instance != Some(i as u32) {
@@ -331,18 +331,6 @@ impl Runtime<'_> {
         self.save();
         let _ = std::fs::remove_file(self.directory.token());
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
-    }
-
-    fn reason(&self, failure: &ligament_agent::Failure) -> String {
-        let mut text = match failure.instance {
-            Some(instance) => format!("{} {}", self.name(instance), failure.what),
-            None => failure.what.clone(),
-        };
-        if let Some(said) = &failure.said {
-            text.push_str(": ");
-            text.push_str(said);
-        }
-        text
     }
 
     /// Looks for instances that have been waiting for each other for several looks. If one of them waits for room,
@@ -532,7 +520,7 @@ impl Host for Runtime<'_> {
             Report::Ending(outcome) => {
                 let text = match &outcome {
                     Outcome::Done => return,
-                    Outcome::Failed(failure) => format!("the run ends: {}", self.reason(failure)),
+                    Outcome::Failed(failure) => format!("the run ends: {}", failure.sentence(|i| self.name(i))),
                     Outcome::Stopped => "the run ends: it was stopped".to_owned(),
                     Outcome::Interrupted => "the run ends: it was interrupted".to_owned(),
                 };

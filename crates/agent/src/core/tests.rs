@@ -3,6 +3,7 @@
 use super::*;
 use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_model::Operator;
+use ligament_wire::control::{Question, PROTOCOL};
 
 const MACRO: u32 = 0;
 const MICRO: u32 = 1;

@@ -1,0 +1,108 @@
+//! What the agent's logic asks its driver to do, and the words in which it does.
+
+use crate::outcome::{Exit, Outcome};
+use ligament_wire::control::{Notice, Question};
+
+/// A connection to the agent's socket.
+pub type Link = u64;
+
+/// A piece of shared memory by what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Memory {
+    Board,
+    Area(u32),
+    Outbox(u32),
+    /// Of an endpoint, its slab of this number.
+    Slab(u32, u32),
+}
+
+/// What to do to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Push {
+    /// Ask it to end.
+    Terminate,
+    /// End it.
+    Kill,
+}
+
+/// Something for the run's log and its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    Registered {
+        instance: u32,
+        pid: u32,
+        language: String,
+    },
+    Exited {
+        instance: u32,
+        exit: Exit,
+    },
+    /// An instance's own line.
+    Said {
+        instance: u32,
+        level: u8,
+        text: String,
+    },
+    /// A line of the agent's.
+    Remark {
+        level: u8,
+        text: String,
+    },
+    /// The run begins to end.
+    Ending(Outcome),
+}
+
+/// What the driver has to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Answer a request.
+    Answer { link: Link, notice: Notice, memory: Vec<Memory> },
+    /// Say something that was not asked for, and ring the endpoint's doorbell.
+    Tell { link: Link, endpoint: u32, notice: Notice, memory: Vec<Memory> },
+    /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
+    MakeSlab { link: Link, endpoint: u32, slab: u32, bytes: u64 },
+    /// Let go of a slab.
+    DropSlab { endpoint: u32, slab: u32 },
+    /// Let go of all memory of an endpoint.
+    DropEndpoint { endpoint: u32 },
+    /// Close a connection once all is sent.
+    Close { link: Link },
+    /// Start an instance; if it cannot be started, call `Core::not_started`.
+    Start { instance: u32 },
+    /// Watch a process that was started by hand.
+    Watch { instance: u32, pid: u32 },
+    /// Do something to an instance's processes.
+    Push { instance: u32, push: Push },
+    /// Count an endpoint as asleep, since its process is gone.
+    Asleep { endpoint: u32 },
+    /// Call `Core::grace_is_over` in a while.
+    Grace,
+    /// A client asks.
+    Ask { link: Link, question: Question },
+    /// For the log and the record.
+    Report(Report),
+    /// All is over.
+    Over,
+}
+
+/// Where an instance stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Not started yet.
+    Waiting,
+    /// Its process runs and has not registered.
+    Started,
+    /// It takes part.
+    Running,
+    /// It has said that it is done; its process still runs.
+    Finished,
+    /// Its process is gone.
+    Gone(Exit),
+}
+
+/// Who is calling, as the kernel knows it.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller {
+    pub user: u32,
+    pub pid: u32,
+}

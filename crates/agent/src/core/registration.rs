@@ -1,0 +1,170 @@
+//! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
+
+use super::{answer, Core, Instance, Who};
+use crate::action::{Action, Caller, Link, Memory, Phase, Report};
+use crate::outcome::{Failure, Outcome};
+use crate::ports;
+use ligament_wire::control::{Notice, PortDeclaration, PortInfo, Question, Request, Welcome, PROTOCOL};
+
+/// Compares without telling by its duration how much is right.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
+}
+
+impl Core {
+    pub(super) fn first_request(
+        &mut self,
+        link: Link,
+        caller: Caller,
+        request: Request,
+        out: &mut Vec<Action>,
+    ) {
+        let refused = match request {
+            Request::Hello { protocol, instance, token, ports, language, .. } => {
+                match self.admit(protocol, &instance, &token, ports.as_deref(), caller) {
+                    Ok((index, ports)) => return self.welcome(link, caller, index, ports, language, out),
+                    Err((index, why)) => {
+                        // A port that does not fit ends the run: the code will not come back.
+                        if let Some(instance) = index {
+                            let what = format!("cannot take part: {why}");
+                            let failure = Failure { instance: Some(instance), what, said: None, exit: None };
+                            self.fail(failure, out);
+                        }
+                        why
+                    }
+                }
+            }
+            Request::Client { protocol, token, question } => match self.check_client(protocol, &token) {
+                Ok(()) => return self.client(link, question, out),
+                Err(why) => why,
+            },
+            other => format!("the first message must say who is calling, and not {other:?}"),
+        };
+        out.push(answer(link, Notice::Refused { why: refused }));
+        out.push(Action::Close { link });
+    }
+
+    fn check_client(&self, protocol: u32, token: &str) -> Result<(), String> {
+        check_protocol(protocol)?;
+        if !same(token, &self.token) {
+            return Err("the token is not this run's; is the run directory that of an earlier run?".into());
+        }
+        Ok(())
+    }
+
+    fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
+        if let Question::Join { instance: name } = &question {
+            let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
+                None => Some(format!("this run has no instance \"{name}\"")),
+                Some(i) => match &self.instances[i] {
+                    Instance { ours: true, .. } => Some(format!(
+                        "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
+                    )),
+                    Instance { phase: Phase::Waiting, .. } => None,
+                    _ => Some(format!("\"{name}\" takes part already")),
+                },
+            };
+            if let Some(why) = refused {
+                out.push(answer(link, Notice::Refused { why }));
+                return;
+            }
+        }
+        let stop = question == Question::Stop;
+        out.push(Action::Ask { link, question });
+        if stop {
+            self.end(Outcome::Stopped, out);
+        }
+    }
+
+    /// Whether the caller is the instance that it says it is. The error has the instance's number if it is, but
+    /// its ports do not fit.
+    #[allow(clippy::type_complexity)]
+    fn admit(
+        &self,
+        protocol: u32,
+        name: &str,
+        token: &str,
+        ports: Option<&[PortDeclaration]>,
+        caller: Caller,
+    ) -> Result<(u32, Vec<PortInfo>), (Option<u32>, String)> {
+        check_protocol(protocol).map_err(|why| (None, why))?;
+        let no = |why: String| (None, why);
+        let index = self
+            .plan
+            .instances
+            .iter()
+            .position(|instance| instance.name == name)
+            .ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
+        let instance = &self.instances[index];
+        if !same(token, &instance.token) {
+            return Err(no(format!(
+                "the token for \"{name}\" is not this run's; start it by the run, or with \"ligament join\""
+            )));
+        }
+        match instance.phase {
+            Phase::Waiting | Phase::Started => {}
+            Phase::Gone(_) => return Err(no(format!("\"{name}\" has ended already"))),
+            Phase::Running | Phase::Finished => {
+                return Err(no(format!(
+                    "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
+                    instance.pid.unwrap_or(caller.pid)
+                )))
+            }
+        }
+        if self.ending.is_some() {
+            return Err(no("the run is ending".into()));
+        }
+        match ports::agree(&self.plan.instances[index], ports) {
+            Ok(ports) => Ok((index as u32, ports)),
+            Err(why) => Err((Some(index as u32), why)),
+        }
+    }
+
+    fn welcome(
+        &mut self,
+        link: Link,
+        caller: Caller,
+        index: u32,
+        ports: Vec<PortInfo>,
+        language: String,
+        out: &mut Vec<Action>,
+    ) {
+        let welcome = Welcome {
+            endpoint: index,
+            channels: self.wiring.incoming(index),
+            inboxes: self.wiring.senders(index).len() as u32,
+            ports,
+            sends: self.wiring.sends(&self.plan, index),
+            receives: self.wiring.receives(&self.plan, index),
+            settings: self.plan.settings.clone(),
+            pinned_limit: self.plan.pinned_limit.unwrap_or(self.ledger.limit() / 2),
+            log_level: self.plan.instances[index as usize].log_level,
+            run: self.plan.run.clone(),
+        };
+        let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];
+        out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });
+        self.links.insert(link, (caller, Who::Instance(index)));
+        let instance = &mut self.instances[index as usize];
+        instance.phase = Phase::Running;
+        instance.link = Some(link);
+        for (notice, memory) in std::mem::take(&mut instance.untold) {
+            out.push(Action::Tell { link, endpoint: index, notice, memory });
+        }
+        // A script may stand between us and the program: what we started is what we watch.
+        if !instance.ours {
+            instance.pid = Some(caller.pid);
+            out.push(Action::Watch { instance: index, pid: caller.pid });
+        }
+        out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
+    }
+}
+
+fn check_protocol(protocol: u32) -> Result<(), String> {
+    if protocol == PROTOCOL {
+        return Ok(());
+    }
+    Err(format!(
+        "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build or \
+         install both from the same version"
+    ))
+}
