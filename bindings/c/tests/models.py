@@ -43,3 +43,24 @@ model:
   boss: {{executable: {boss}}}
   worker: {{executable: {worker}}}
 """
+
+
+def overlaid(program):
+    """Settings that are sent to a component, and go on with what it sends."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: overlaid
+  components:
+    giver: {{implementation: giver, ports: {{o_f: settings}}}}
+    taker: {{implementation: taker, ports: {{o_f: out}}}}
+    asker: {{implementation: asker, ports: {{f_init: in}}}}
+  conduits:
+    giver.settings: taker.muscle_settings_in
+    taker.out: asker.in
+settings:
+  k: 1
+implementations:
+  giver: {{executable: {program}, args: [giver]}}
+  taker: {{executable: {program}, args: [taker]}}
+  asker: {{executable: {program}, args: [asker]}}
+"""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from models import bossed, echoed
+from models import bossed, echoed, overlaid
 from programs import run_model
 from readme import first_program
 
@@ -35,3 +35,8 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
     ran = first_program(prefix, HERE.parent / "README.md", "c", tmp_path)
     assert ran.status == 0, ran.output()
     assert "43.75" in ran.output() and "56.25" in ran.output()
+
+
+def test_an_overlay_is_sent_applied_and_handed_over(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, overlaid(program(HERE / "overlay.c")))
+    assert ran.status == 0, ran.output()

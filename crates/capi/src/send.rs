@@ -268,8 +268,8 @@ pub unsafe extern "C" fn lig_send_loan(
         if loan.is_null() {
             return Err(null("loan"));
         }
-        let instance = unsafe { core(instance) }?;
         let lig_loan { loan } = *unsafe { Box::from_raw(loan) };
+        let instance = unsafe { core(instance) }?;
         let checked =
             unsafe { read(options) }.and_then(|options| Ok((options, unsafe { name(port, "port") }?)));
         match checked {
