@@ -486,8 +486,11 @@ impl Instance {
     /// Writes a line to the run's log. False, and nothing written, while another call is being made.
     fn _try_log(&self, py: Python<'_>, level: u8, text: &str) -> PyResult<bool> {
         let Ok(mut core) = self.core(py) else { return Ok(false) };
-        core.log(LogLevel::from_number(level), text).map_err(|error| self.error(py, error))?;
-        Ok(true)
+        match core.log(LogLevel::from_number(level), text) {
+            // Nobody listens any more to an instance that has ended.
+            Err(_) if core.is_over() => Ok(true),
+            written => written.map(|()| true).map_err(|error| self.error(py, error)),
+        }
     }
 
     /// Ends the run because of an error in this code: the others are told the reason.

@@ -236,11 +236,15 @@ impl Model {
     }
 
     /// Joins many: pairs of sender and receiver.
-    fn connect_all(&mut self, conduits: Bound<'_, PyAny>) -> PyResult<()> {
-        let py = conduits.py();
+    fn connect_all(slf: &Bound<'_, Model>, conduits: Bound<'_, PyAny>) -> PyResult<()> {
+        // All of them first: what makes them may look at this model.
+        let mut pairs: Vec<(Bound<'_, PyString>, Bound<'_, PyString>)> = Vec::new();
         for pair in conduits.try_iter()? {
-            let (sender, receiver): (Bound<'_, PyString>, Bound<'_, PyString>) = pair?.extract()?;
-            built(py, self.builder.connect(sender.to_str()?, receiver.to_str()?))?;
+            pairs.push(pair?.extract()?);
+        }
+        let mut model = slf.borrow_mut();
+        for (sender, receiver) in pairs {
+            built(slf.py(), model.builder.connect(sender.to_str()?, receiver.to_str()?))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, ToStart};
 use ligament_model::Resolved;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -19,19 +19,20 @@ pub struct Prepared {
     model: Resolved,
     text: String,
     files: Vec<PathBuf>,
-    /// The components that functions are given for.
-    functions: HashSet<String>,
+    /// The components that functions are given for, and the names (theirs, or of their implementations) under which
+    /// they are given.
+    functions: HashMap<String, String>,
 }
 
 /// Has Python hand an instance's environment to the process that was forked for it.
 struct Forked<'a> {
-    components: &'a HashSet<String>,
+    components: &'a HashMap<String, String>,
     start: Py<PyAny>,
 }
 
 impl Starter for Forked<'_> {
     fn makes(&self, component: &str) -> bool {
-        self.components.contains(component)
+        self.components.contains_key(component)
     }
 
     fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String> {
@@ -75,15 +76,15 @@ impl Prepared {
         }
         let Some(resolved) = report.resolved else { return Ok((problems, None)) };
         let mut used = HashSet::new();
-        let mut functions = HashSet::new();
+        let mut functions = HashMap::new();
         for component in &resolved.components {
             let of_program = component.implementation.as_ref().map(ToString::to_string);
             let name = component.name.to_string();
             let found =
                 [Some(name.clone()), of_program].into_iter().flatten().find(|name| names.contains(name));
             if let Some(found) = found {
-                used.insert(found);
-                functions.insert(name);
+                used.insert(found.clone());
+                functions.insert(name, found);
             }
         }
         if let Some(unused) = names.iter().find(|name| !used.contains(*name)) {
@@ -101,14 +102,13 @@ impl Prepared {
         Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
     }
 
-    /// The instances that functions are given for: name, component, and the component's implementation.
-    fn functions(&self) -> Vec<(String, String, Option<String>)> {
-        let instances = self.model.instances.iter().map(|instance| {
-            let component = &self.model.components[instance.component as usize];
-            let of_program = component.implementation.as_ref().map(ToString::to_string);
-            (instance.name.to_string(), component.name.to_string(), of_program)
+    /// The instances that functions are given for, each with the name under which its function was given.
+    fn functions(&self) -> Vec<(String, String)> {
+        let instances = self.model.instances.iter().filter_map(|instance| {
+            let component = self.model.components[instance.component as usize].name.to_string();
+            Some((instance.name.to_string(), self.functions.get(&component)?.clone()))
         });
-        instances.filter(|(_, component, _)| self.functions.contains(component)).collect()
+        instances.collect()
     }
 
     /// Runs it to its end, on the calling thread, which must be the one that forked. `start` is called with an
@@ -149,6 +149,13 @@ impl Prepared {
             .map_err(|error| errors::raise(py, "RunError", error.to_string()))?;
         Ok((record, result.directory, result.failed))
     }
+}
+
+/// Raises the limit of open files of this process, as a run does; what it starts gets the old one.
+#[pyfunction]
+#[pyo3(name = "_raise_open_files")]
+pub fn raise_open_files() {
+    ligament_launch::raise_open_files();
 }
 
 /// Has this process die with the thread that forked it. False if that has ended already.

@@ -54,7 +54,7 @@ impl Settings {
 /// Takes a dict, pairs from a mapping, or Settings.
 pub fn any_settings(object: &Bound<'_, PyAny>) -> PyResult<ligament_model::Settings> {
     if let Ok(settings) = object.cast::<Settings>() {
-        return Ok(settings.borrow().inner.clone());
+        return Ok(settings.try_borrow()?.inner.clone());
     }
     let mut settings = ligament_model::Settings::new();
     for pair in object.cast::<PyMapping>()?.items()?.iter() {

@@ -250,7 +250,7 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         return array(named.array.bind(py), named.names.clone(), named.unit.clone());
     }
     if let Ok(settings) = object.cast::<Settings>() {
-        return Ok(Node::Settings(settings.borrow().to_wire()));
+        return Ok(Node::Settings(settings.try_borrow().map_err(PyErr::from)?.to_wire()));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Node::Float(value.value()));

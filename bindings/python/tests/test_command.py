@@ -112,3 +112,12 @@ def test_a_script_that_is_killed_takes_its_instances_with_it(tmp_path):
     finally:
         script.kill()
         script.communicate()
+
+
+def test_the_first_program_of_the_readme_runs(tmp_path):
+    readme = (TESTS.parent / "README.md").read_text()
+    program = readme.split("```python\n", 1)[1].split("```", 1)[0]
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    directory = done.stdout.split()[0]
+    assert Path(directory).parent == tmp_path / "runs"

@@ -124,3 +124,10 @@ def test_a_thousand_instances_and_fifty_thousand_conduits_are_made_by_ten_lines(
     assert not [problem for problem in model.check() if problem.is_error]
     print(f"checked in {time.perf_counter() - began:.2f} s")
     assert model.size() == (1000, 50_000)
+
+
+def test_conduits_can_be_made_by_what_looks_at_the_model():
+    model = ring(3)
+    model.add("watcher", ports={"S": ["a", "b", "c"]})
+    model.connect_all((f"{model.components[i]}.right", f"watcher.{port}") for i, port in enumerate("abc"))
+    assert model.size() == (4, 6)

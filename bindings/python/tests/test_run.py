@@ -637,3 +637,41 @@ def test_nothing_of_a_run_is_left_behind(run_in):
     # The first run opens what the process keeps for signals.
     assert len(after - before) <= 8
     assert result.directory.is_dir()
+
+
+def test_a_function_can_be_given_for_an_implementation(run_in):
+    model = Model("shared")
+    model.add("left", implementation="walker", ports={"O_I": ["out"]})
+    model.add("right", implementation="walker", ports={"S": ["in"]})
+    model.connect("left.out", "right.in")
+
+    def walker():
+        instance = Instance()
+        while instance.reuse_instance():
+            print(instance.name, end="")
+
+    result = run_in(model, {"walker": walker})
+    assert result.output("left") == "left" and result.output("right") == "right"
+
+
+def test_many_functions_run_beside_each_other(run_in):
+    model = Model("crowd")
+    model.add("hub", ports={"O_I": ["out"], "S": ["in"]})
+    model.add("worker", ports={"F_INIT": ["in"], "O_F": ["out"]}, multiplicity=40)
+    model.connect("hub.out", "worker.in")
+    model.connect("worker.out", "hub.in")
+
+    def hub():
+        instance = Instance({Operator.O_I: ["out[]"], Operator.S: ["in[]"]})
+        while instance.reuse_instance():
+            for slot in range(40):
+                instance.send("out", Message(0.0, data=np.full(1000, slot)), slot)
+            assert [int(instance.receive("in", slot).data) for slot in range(40)] == [1000 * i for i in range(40)]
+
+    def worker():
+        instance = Instance()
+        while instance.reuse_instance():
+            message = instance.receive("in")
+            instance.send("out", Message(0.0, data=int(message.data.sum())))
+
+    assert run_in(model, {"hub": hub, "worker": worker}).state == "done"

@@ -1,6 +1,7 @@
 """The exceptions that Ligament raises. All are `Error`; those that Python has a word for are that as well."""
 
 import builtins
+from typing import Any
 
 
 class Error(RuntimeError):
@@ -65,7 +66,7 @@ class ModelError(Error):
     `problems` lists everything that is wrong, where a check has found it.
     """
 
-    def __init__(self, text: str, problems: tuple = ()) -> None:
+    def __init__(self, text: str, problems: tuple[Any, ...] = ()) -> None:
         super().__init__(text)
         self.problems = list(problems)
 

@@ -7,6 +7,7 @@ the runtime, neither descriptors nor threads, is in them.
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import _logging
-from ._ligament import _die_with_parent
+from ._ligament import _die_with_parent, _raise_open_files
 
 
 class Waiting:
@@ -23,6 +24,9 @@ class Waiting:
 
     def __init__(self) -> None:
         self._pipes: dict[str, tuple[int, int]] = {}
+        self._open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # One descriptor for each that waits.
+        _raise_open_files()
 
     def fork(self, instance: str, function: Callable[[], Any]) -> None:
         """Makes the process of an instance."""
@@ -38,11 +42,14 @@ class Waiting:
             os.close(writing)
             for _, other in self._pipes.values():
                 os.close(other)
+            resource.setrlimit(resource.RLIMIT_NOFILE, self._open_files)
             _child(parent, reading, function)
         os.close(reading)
         self._pipes[instance] = (pid, writing)
 
-    def start(self, instance: str, environment: dict[str, str], directory: os.PathLike, output: os.PathLike) -> int:
+    def start(
+        self, instance: str, environment: dict[str, str], directory: os.PathLike[str], output: os.PathLike[str]
+    ) -> int:
         """Tells a process who it is; gives its number."""
         pid, writing = self._pipes.pop(instance)
         what = {"environment": environment, "directory": os.fspath(directory), "output": os.fspath(output)}

@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from . import _logging
 from ._enums import InstanceFlags, LogLevel, Operator, operator_name
 from ._errors import SettingUnsetError, UsageError
 from ._ligament import _Instance
 
-_TYPES = {int: "int", float: "float", bool: "bool", str: "str"}
+_TYPES: dict[Any, str] = {int: "int", float: "float", bool: "bool", str: "str"}
 _UNSET: Any = object()
 
 
@@ -32,7 +32,7 @@ class Instance(_Instance):
         cls,
         ports: Mapping[Operator | str, Iterable[str]] | None = None,
         flags: InstanceFlags = InstanceFlags.NONE,
-    ) -> "Instance":
+    ) -> Self:
         declared = None
         if ports is not None:
             declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]
@@ -93,21 +93,22 @@ class Instance(_Instance):
         if not self._try_log(level, text):
             raise UsageError(f"instance {self.name} is in the middle of another call, so it cannot log; use logging")
 
-    def __enter__(self) -> "Instance":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None or (isinstance(error, SystemExit) and not error.code):
-            self._end()
+            self.finish()
         else:
             self.error_shutdown(_logging.describe(error))
-
-    def _end(self) -> None:
-        self._log_handler.flush()
         logging.getLogger().removeHandler(self._log_handler)
-        self.finish()
+
+    def finish(self) -> None:
+        """Ends all conduits that this instance sends on and signs off. Done for you at the program's end."""
+        self._log_handler.flush()
+        super().finish()
 
     def __repr__(self) -> str:
         return f"<Instance {self.name}>"

@@ -58,7 +58,7 @@ def describe(error: BaseException) -> str:
     if not frames:
         return what
     last = frames[-1]
-    return f'{what} ({last.filename}:{last.lineno}, in {last.name})'
+    return f"{what} ({last.filename}:{last.lineno}, in {last.name})"
 
 
 def report(error: BaseException) -> None:
@@ -79,9 +79,7 @@ def watch(instance: "Instance") -> None:
     _installed = True
     before = sys.excepthook
 
-    def excepthook(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
+    def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         report(error)
         before(kind, error, trace)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ._enums import Operator, operator_name
 from ._errors import ModelError
@@ -31,14 +31,14 @@ class Model(_Model):
     >>> ring.save("ring.ymmsl")
     """
 
-    def __new__(cls, name: str = "model") -> "Model":
+    def __new__(cls, name: str = "model") -> Self:
         return super().__new__(cls, name)
 
     def __init__(self, name: str = "model") -> None:
         pass
 
     @classmethod
-    def load(cls, *paths: str | PathLike[str]) -> "Model":
+    def load(cls, *paths: str | PathLike[str]) -> Self:
         """Reads a model from a yMMSL file; further files add to it.
 
         Raises:
@@ -71,8 +71,9 @@ class Model(_Model):
         if program is not None:
             if implementation is not None:
                 raise ModelError(f'"{name}": give either a program or the name of an implementation, not both')
-            single = isinstance(program, (str, PathLike))
-            executable, *arguments = [fspath(program)] if single else [str(word) for word in program]
+            if isinstance(program, (str, PathLike)):
+                program = [fspath(program)]
+            executable, *arguments = [str(word) for word in program]
             implementation = f"{name}_program"
             self._add_program(implementation, executable, arguments)
         declared = []

@@ -94,9 +94,8 @@ def run(
         raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
     waiting = Waiting()
     try:
-        for instance, component, implementation in prepared.functions():
-            function = functions.get(component) or functions[implementation]
-            waiting.fork(instance, function)
+        for instance, name in prepared.functions():
+            waiting.fork(instance, functions[name])
         directory = None if run_dir is None else fspath(run_dir)
         record, directory, failed = prepared.run(waiting.start, directory, show)
     finally:
