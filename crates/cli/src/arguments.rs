@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Couples simulation codes into one multiscale model.
 #[derive(Debug, Parser)]
-#[command(name = "ligament", version, about, disable_help_subcommand = true)]
+#[command(name = "ligament", version, disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -1,10 +1,11 @@
 //! What asks a run that is under way: `status`, `stop`, `join`.
 
 use crate::arguments::{print, Join, Status, Stop};
-use ligament_manager::{find_run, in_bytes, in_seconds, RunDirectory, RunRecord, RunState};
+use ligament_manager::{find_run, in_bytes, in_seconds, InstanceRecord, RunDirectory, RunRecord, RunState};
 use ligament_shm::socket::Socket;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 
 /// What is written down of a run.
@@ -90,8 +91,30 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     if let Some(reason) = &record.reason {
         text.push_str(&format!("{reason}\n"));
     }
-    for instance in &record.instances {
-        text.push_str(&format!("  {:<20} {}", instance.name, instance.state));
+    text.push_str(&of_instances(record.instances));
+    print(&text);
+    crate::DONE
+}
+
+/// A line for each instance; of many, how many are in each state, and those that have waited longest.
+fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
+    const MOST: usize = 40;
+    let mut text = String::new();
+    if instances.len() > MOST {
+        let mut states: BTreeMap<&str, usize> = BTreeMap::new();
+        for instance in &instances {
+            *states.entry(&instance.state).or_default() += 1;
+        }
+        let counts: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        text.push_str(&format!("  {} instances: {}\n", instances.len(), counts.join(", ")));
+        instances.retain(|instance| instance.waits_since.is_some() || instance.state == "failed");
+        instances
+            .sort_by(|a, b| b.waits_since.unwrap_or(f64::MAX).total_cmp(&a.waits_since.unwrap_or(f64::MAX)));
+        instances.truncate(MOST);
+    }
+    let width = instances.iter().map(|instance| instance.name.chars().count()).max().unwrap_or(0);
+    for instance in &instances {
+        text.push_str(&format!("  {:<width$}  {}", instance.name, instance.state));
         if let (Some(port), Some(since)) = (&instance.waits_for, instance.waits_since) {
             text.push_str(&format!(", {port}, for {}", in_seconds(since)));
         }
@@ -101,8 +124,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
         text.push_str(&format!(", sent {sent} ({bytes}), received {}\n", instance.received_messages));
     }
-    print(&text);
-    crate::DONE
+    text
 }
 
 /// `ligament stop`

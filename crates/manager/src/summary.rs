@@ -52,7 +52,7 @@ fn component(name: &str) -> &str {
 }
 
 /// The table: a line for each instance, or, if those are more than `most`, one for each component with mean times
-/// and sums of messages.
+/// and sums of messages, and of those `most` at most.
 pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
     let mut rows: Vec<[String; 8]> = Vec::new();
     if records.len() <= most {
@@ -69,6 +69,8 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
             rest = others;
         }
     }
+    let hidden = rows.len().saturating_sub(most);
+    rows.truncate(most);
     let mut widths = HEADINGS.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -84,6 +86,9 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
         }
         table.push_str(line.trim_end());
         table.push('\n');
+    }
+    if hidden > 0 {
+        let _ = writeln!(table, "… and {hidden} more, in run.json");
     }
     table
 }
@@ -126,5 +131,7 @@ mod tests {
         let table = summary_table(&all, 2);
         assert!(table.contains("micro (mean of 2)") && table.lines().count() == 3, "{table}");
         assert_eq!(summary_table(&all, 3).lines().count(), 4);
+        let cut = summary_table(&all, 1);
+        assert!(cut.contains("… and 1 more") && !cut.contains("micro"), "{cut}");
     }
 }
