@@ -135,6 +135,27 @@ pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<
     Ok((Described { dtype, order, shape, names, unit }, array))
 }
 
+/// The commonest array, whose elements lie together and that has neither names nor unit. None for all others, and
+/// for what is wrong: `describe` and `lent` say what that is.
+///
+/// # Safety
+/// `array` is NULL, or valid and describes readable memory, for `'a`.
+#[inline]
+pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> {
+    // SAFETY: as the caller promises.
+    let array = unsafe { array.as_ref() }?;
+    if !(array.strides.is_null() && array.names.is_null() && array.unit.is_null()) || array.data.is_null() {
+        return None;
+    }
+    let dtype = dtype(array.dtype).ok()?;
+    let order = order(array.order).ok()?;
+    let shape = array.shape.get(..array.ndim as usize)?;
+    let bytes = nbytes(dtype, shape).ok()?;
+    // SAFETY: the caller's description covers these bytes.
+    let data = unsafe { std::slice::from_raw_parts(array.data.cast_const().cast::<u8>(), bytes) };
+    Some(ArrayRef { dtype, shape, strides: None, order, data, offset: 0, names: &[], unit: None })
+}
+
 #[cold]
 fn too_many_dims(ndim: u32) -> Error {
     Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))

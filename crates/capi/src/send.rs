@@ -1,6 +1,6 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, LIG_MAX_DIMS};
 use crate::instance::{core, lig_instance};
 use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
@@ -129,10 +129,13 @@ pub unsafe extern "C" fn lig_send_array(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
-        let (described, array) = unsafe { describe(array) }?;
-        let array = unsafe { lent(&described, array) }?;
         let options = unsafe { read(options) }?;
         let port = unsafe { name(port, "port") }?;
+        if let Some(array) = unsafe { plain(array) } {
+            return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
+        }
+        let (described, array) = unsafe { describe(array) }?;
+        let array = unsafe { lent(&described, array) }?;
         unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot())
     })
 }

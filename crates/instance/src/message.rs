@@ -23,6 +23,12 @@ impl<'a> Outgoing<'a> {
         Outgoing { timestamp, next_timestamp: None, data: data.into() }
     }
 
+    /// Its times.
+    #[inline]
+    pub fn times(&self) -> Times {
+        Times { timestamp: self.timestamp, next_timestamp: self.next_timestamp }
+    }
+
     /// Says when the next message on this port will be, s.
     pub fn next(mut self, timestamp: f64) -> Outgoing<'a> {
         self.next_timestamp = Some(timestamp);

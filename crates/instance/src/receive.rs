@@ -7,7 +7,7 @@ use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
 use ligament_model::Operator;
 use ligament_shm::status::now;
-use ligament_wire::{Kind, Value};
+use ligament_wire::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -197,16 +197,15 @@ impl Instance {
             Ok(arrived) => arrived,
             Err(error) => return Err(self.while_receiving(error, port, slot)),
         };
-        message.timestamp = arrived.header.timestamp;
-        message.next_timestamp = arrived.header.next_timestamp;
+        message.timestamp = arrived.header.timestamp();
+        message.next_timestamp = arrived.header.next_timestamp();
         message.settings = None;
-        let (kind, overlay) = (arrived.header.kind, arrived.header.overlay);
-        match arrived.take_value() {
-            Ok(data) => message.data = data,
-            Err(error) => return Err(self.while_receiving(error, port, slot)),
+        let (end, overlay) = (arrived.header.is_end(), arrived.header.overlay());
+        if let Err(error) = arrived.take_value_to(&mut message.data) {
+            return Err(self.while_receiving(error, port, slot));
         }
         self.endpoint.recycle(arrived);
-        if kind == Kind::End {
+        if end {
             self.table.ports[port].ended[slot] = true;
             return Ok(None);
         }

@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
-use ligament_shm::endpoint::{Contiguous, Source};
-use ligament_wire::{array_head, ArrayMeta, ArrayRef, DType, Encoder, Header, Kind, Order, ValueRef};
+use ligament_shm::endpoint::{Contiguous, Nothing, Source};
+use ligament_wire::{array_head, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 
 impl Instance {
     /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
@@ -22,9 +22,14 @@ impl Instance {
         if self.unconnected(port, slot) {
             return Ok(());
         }
-        let header = self.header(message.timestamp, message.next_timestamp);
-        if header.overlay != 0 {
+        let header = self.header(message.times());
+        if header.overlay() != 0 {
             self.announce_overlay(port, slot)?;
+        }
+        if let ValueRef::None = message.data {
+            let to = &self.table.ports[port].slots[slot];
+            let sent = self.endpoint.send(to, header, &Nothing);
+            return sent.map_err(|error| self.while_sending(error, port, slot));
         }
         let plan = match self.encoder.plan(&message.data) {
             Ok(plan) => plan,
@@ -54,8 +59,8 @@ impl Instance {
         if self.unconnected(port, slot) {
             return Ok(());
         }
-        let header = self.header(times.timestamp, times.next_timestamp);
-        if header.overlay != 0 {
+        let header = self.header(times);
+        if header.overlay() != 0 {
             self.announce_overlay(port, slot)?;
         }
         let body_len = match array_head(array.dtype, array.shape, array.order, None, &mut self.head) {
@@ -123,8 +128,8 @@ impl Instance {
             self.endpoint.return_loan(loan.inner);
             return Ok(());
         }
-        let header = self.header(times.timestamp, times.next_timestamp);
-        if header.overlay != 0 {
+        let header = self.header(times);
+        if header.overlay() != 0 {
             self.announce_overlay(port, slot)?;
         }
         let body_len = array_head(loan.dtype, &loan.shape, loan.order, loan.meta.as_ref(), &mut self.head)
@@ -160,14 +165,10 @@ impl Instance {
     }
 
     #[inline]
-    fn header(&self, timestamp: f64, next_timestamp: Option<f64>) -> Header {
-        Header {
-            kind: Kind::Data,
-            timestamp,
-            next_timestamp,
-            overlay: self.overlays.number(),
-            ..Header::default()
-        }
+    fn header(&self, times: Times) -> HeaderWords {
+        let mut header = HeaderWords::data(times.timestamp, times.next_timestamp);
+        header.set_overlay(self.overlays.number());
+        header
     }
 
     /// Tells the receivers of a slot the overlay in force, those that do not know it yet.

@@ -186,20 +186,19 @@ impl RingReader {
         self.slot().stamp() == self.next.stamp
     }
 
-    /// The header of the next slot, if there is one; the stamp is taken off.
+    /// Reads the header of the next slot, if there is one; the stamp is taken off.
     #[inline]
-    pub fn peek(&self) -> Option<[u64; 8]> {
+    pub fn peek(&self, header: &mut [u64; 8]) -> bool {
         let slot = self.slot();
         let last = slot.words[STAMPED].load(Ordering::Acquire);
         if last >> STAMP_SHIFT != self.next.stamp {
-            return None;
+            return false;
         }
-        let mut header = [0; 8];
         for (value, word) in header[..STAMPED].iter_mut().zip(&slot.words) {
             *value = word.load(Ordering::Relaxed);
         }
         header[STAMPED] = last & STAMPED_MASK;
-        Some(header)
+        true
     }
 
     /// Copies the first words of the peeked slot's body.
@@ -284,12 +283,10 @@ mod model {
             let (slots, count, taken) = ends(&memory);
             let mut reader = unsafe { RingReader::new(slots, count, taken) };
             for i in 1..=4u64 {
-                let header = loop {
-                    match reader.peek() {
-                        Some(header) => break header,
-                        None => loom::thread::yield_now(),
-                    }
-                };
+                let mut header = [0; 8];
+                while !reader.peek(&mut header) {
+                    loom::thread::yield_now();
+                }
                 assert_eq!(header, [i; 8]);
                 let mut body = [0; 1];
                 reader.body(&mut body);
@@ -304,6 +301,11 @@ mod model {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    fn peeked(reader: &RingReader) -> Option<[u64; 8]> {
+        let mut header = [0; 8];
+        reader.peek(&mut header).then_some(header)
+    }
 
     fn segment(count: usize) -> Vec<Slot> {
         (0..count).map(|_| Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }).collect()
@@ -326,8 +328,7 @@ mod tests {
                 writer.publish(&[sent; 8], &[sent, !sent]);
                 sent += 1;
             }
-            let header = reader.peek().expect("the writer is ahead");
-            assert_eq!(header, [received & STAMPED_MASK; 8]);
+            assert_eq!(peeked(&reader), Some([received & STAMPED_MASK; 8]));
             let mut body = [0; 2];
             reader.body(&mut body);
             assert_eq!(body, [received, !received]);
@@ -352,14 +353,14 @@ mod tests {
         // SAFETY: `large` outlives the ends.
         unsafe { writer.jump(&[99; 8], &[], NonNull::from(&large[0]), 8) };
         writer.publish(&[2; 8], &[]);
-        assert_eq!(reader.peek(), Some([1; 8]));
+        assert_eq!(peeked(&reader), Some([1; 8]));
         reader.take();
-        assert_eq!(reader.peek(), Some([99; 8]));
+        assert_eq!(peeked(&reader), Some([99; 8]));
         // SAFETY: as above.
         unsafe { reader.jump(NonNull::from(&large[0]), 8) };
-        assert_eq!(reader.peek(), Some([2; 8]));
+        assert_eq!(peeked(&reader), Some([2; 8]));
         reader.take();
-        assert_eq!(reader.peek(), None);
+        assert_eq!(peeked(&reader), None);
         assert_eq!(writer.taken(), 3);
     }
 

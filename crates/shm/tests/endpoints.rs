@@ -24,13 +24,13 @@ fn one_way(budget: u64, limit: u64) -> Domain {
 fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef<'_>) -> Result<(), ShmError> {
     let mut encoder = Encoder::new();
     let header = Header { kind: Kind::Data, timestamp: time, ..Header::default() };
-    endpoint.send(to, header, &encoder.plan(value).unwrap())
+    endpoint.send(to, header.into(), &encoder.plan(value).unwrap())
 }
 
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
     let deadline = Some(now() + 20_000_000_000);
     let mut arrived = endpoint.receive(channel, deadline).unwrap();
-    (arrived.header.timestamp, arrived.take_value().unwrap())
+    (arrived.header.timestamp(), arrived.take_value().unwrap())
 }
 
 fn numbers(count: usize, seed: u64) -> Vec<u64> {
@@ -67,7 +67,7 @@ fn messages_of_every_size_arrive_whole_and_in_order() {
         let (_, value) = receive(&mut endpoint, 0);
         assert_eq!(elements(&value), numbers(*size, i as u64), "message {i}");
     }
-    assert_eq!(endpoint.receive(0, None).unwrap().header.kind, Kind::End);
+    assert!(endpoint.receive(0, None).unwrap().header.is_end());
     sender.join().unwrap();
 }
 
@@ -248,7 +248,7 @@ fn a_loan_is_received_where_it_was_written() {
         let mut head = Vec::new();
         let len = array_head(DType::UInt64, &[30_000], Order::RowMajor, None, &mut head).unwrap();
         let header = Header { kind: Kind::Data, ..Header::default() };
-        sender.send_loan(&[0], header, loan, &head, len).unwrap();
+        sender.send_loan(&[0], header.into(), loan, &head, len).unwrap();
         assert_eq!(elements(&receive(&mut receiver, 0).1), data);
     }
     let unused = sender.loan(240_000).unwrap();

@@ -61,11 +61,7 @@ pub struct ArrayRef<'a> {
 
 impl<'a> ArrayRef<'a> {
     /// An array over contiguous elements.
-    pub fn from_slice<T: Element>(
-        elements: &'a [T],
-        shape: &'a [u64],
-        order: Order,
-    ) -> ArrayRef<'a> {
+    pub fn from_slice<T: Element>(elements: &'a [T], shape: &'a [u64], order: Order) -> ArrayRef<'a> {
         ArrayRef {
             dtype: T::DTYPE,
             shape,

@@ -24,10 +24,7 @@ pub struct Limits {
 impl Default for Limits {
     /// A head of 1 GiB, 2²⁶ items.
     fn default() -> Limits {
-        Limits {
-            head: 1 << 30,
-            items: 1 << 26,
-        }
+        Limits { head: 1 << 30, items: 1 << 26 }
     }
 }
 
@@ -50,11 +47,7 @@ pub fn decode(
         return empty_body(parts);
     }
     if head.len() as u64 > limits.head {
-        return Err(WireError::TooLong {
-            what: "a head",
-            found: head.len() as u64,
-            limit: limits.head,
-        });
+        return Err(WireError::TooLong { what: "a head", found: head.len() as u64, limit: limits.head });
     }
     let body = Body::check(parts, body_len, head)?;
     if part_bytes.len() as u64 != body_len - body.first_part {
@@ -78,18 +71,34 @@ pub fn decode(
     let value = reader.value(0)?;
     let end = reader.tree.position();
     if end != body.tree.len() {
-        return Err(WireError::tree(
-            end,
-            format!("{} bytes follow the value", body.tree.len() - end),
-        ));
+        return Err(WireError::tree(end, format!("{} bytes follow the value", body.tree.len() - end)));
     }
     if reader.unread > 0 {
-        return Err(WireError::layout(format!(
-            "{} of {parts} parts are not used in the tree",
-            reader.unread
-        )));
+        return Err(WireError::layout(format!("{} of {parts} parts are not used in the tree", reader.unread)));
     }
     Ok(value)
+}
+
+/// As [`decode`], to where the value shall stand, which saves moving an array.
+#[inline]
+pub fn decode_array_to(
+    parts: u16,
+    body_len: u64,
+    head: &[u8],
+    part_bytes: Bytes,
+    limits: &Limits,
+    to: &mut Value,
+) -> Result<(), WireError> {
+    if let Ok(body) = Body::check(parts, body_len, head) {
+        if part_bytes.len() as u64 == body_len - body.first_part {
+            if let Some(array) = plain_array(&body, part_bytes.len() as u64) {
+                *to = Value::Array(array.over(part_bytes));
+                return Ok(());
+            }
+        }
+    }
+    *to = decode(parts, body_len, head, part_bytes, limits)?;
+    Ok(())
 }
 
 /// Reads a value from a whole body in one buffer, which the parts of the value share. Memory that others can
@@ -101,34 +110,20 @@ pub fn decode_body(parts: u16, body: Bytes, limits: &Limits) -> Result<Value, Wi
     }
     let head = head_len(parts, &body)?;
     if head > body_len {
-        return Err(WireError::layout(format!(
-            "the head would take {head} bytes of {body_len}"
-        )));
+        return Err(WireError::layout(format!("the head would take {head} bytes of {body_len}")));
     }
-    let first_part = if parts == 0 {
-        body_len
-    } else {
-        align_part(head)
-    };
+    let first_part = if parts == 0 { body_len } else { align_part(head) };
     if first_part > body_len {
         return Err(WireError::layout(format!(
             "the first part would begin at byte {first_part} of {body_len}"
         )));
     }
-    decode(
-        parts,
-        body_len,
-        &body[..head as usize],
-        body.slice(first_part as usize..),
-        limits,
-    )
+    decode(parts, body_len, &body[..head as usize], body.slice(first_part as usize..), limits)
 }
 
 fn empty_body(parts: u16) -> Result<Value, WireError> {
     if parts > 0 {
-        return Err(WireError::layout(format!(
-            "no bytes, but the header gives it {parts} parts"
-        )));
+        return Err(WireError::layout(format!("no bytes, but the header gives it {parts} parts")));
     }
     Ok(Value::None)
 }
@@ -182,12 +177,7 @@ fn shortest_uint(bytes: &[u8]) -> Option<(u64, &[u8])> {
         _ => return None,
     };
     let (number, rest) = rest.split_at_checked(len)?;
-    Some((
-        number
-            .iter()
-            .fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
-        rest,
-    ))
+    Some((number.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)), rest))
 }
 
 fn order_of(code: u64) -> Option<Order> {
@@ -234,14 +224,11 @@ impl<'b> TreeReader<'b> {
         read: impl FnOnce(&mut Decoder<'b>) -> Result<T, minicbor::decode::Error>,
     ) -> Result<T, WireError> {
         let start = self.tree.position();
-        read(&mut self.tree)
-            .map_err(|error| WireError::tree(start, format!("{wanted} expected: {error}")))
+        read(&mut self.tree).map_err(|error| WireError::tree(start, format!("{wanted} expected: {error}")))
     }
 
     fn item(&mut self) -> Result<(), WireError> {
-        self.items = self.items.checked_sub(1).ok_or(WireError::TooManyItems {
-            limit: self.limits.items,
-        })?;
+        self.items = self.items.checked_sub(1).ok_or(WireError::TooManyItems { limit: self.limits.items })?;
         Ok(())
     }
 
@@ -250,24 +237,12 @@ impl<'b> TreeReader<'b> {
     }
 
     /// The length of a list or map that has begun: definite, and no more than its items could be.
-    fn claimed(
-        &self,
-        start: usize,
-        len: Option<u64>,
-        least_bytes: u64,
-    ) -> Result<usize, WireError> {
-        let len =
-            len.ok_or_else(|| WireError::tree(start, "a list or map of indefinite length"))?;
-        if len
-            .checked_mul(least_bytes)
-            .is_none_or(|bytes| bytes > self.remaining() as u64)
-        {
+    fn claimed(&self, start: usize, len: Option<u64>, least_bytes: u64) -> Result<usize, WireError> {
+        let len = len.ok_or_else(|| WireError::tree(start, "a list or map of indefinite length"))?;
+        if len.checked_mul(least_bytes).is_none_or(|bytes| bytes > self.remaining() as u64) {
             return Err(WireError::tree(
                 start,
-                format!(
-                    "a list or map of {len} items, but {} bytes remain",
-                    self.remaining()
-                ),
+                format!("a list or map of {len} items, but {} bytes remain", self.remaining()),
             ));
         }
         Ok(len as usize)
@@ -322,9 +297,7 @@ impl<'b> TreeReader<'b> {
             Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Int => Value::Int(self.integer()?),
             Type::F64 => Value::Float(self.float()?),
             Type::String => Value::String(self.text()?.to_owned()),
-            Type::Bytes => Value::Bytes(Bytes::copy_from_slice(
-                self.read("bytes", |tree| tree.bytes())?,
-            )),
+            Type::Bytes => Value::Bytes(Bytes::copy_from_slice(self.read("bytes", |tree| tree.bytes())?)),
             Type::Array | Type::ArrayIndef => self.list(depth)?,
             Type::Map | Type::MapIndef => self.map(depth)?,
             Type::Tag => self.tagged(depth)?,
@@ -375,10 +348,7 @@ impl<'b> TreeReader<'b> {
         let start = self.tree.position();
         let len = self.list_len()?;
         if len != wanted {
-            return Err(WireError::tree(
-                start,
-                format!("{of} has {wanted} elements, but here are {len}"),
-            ));
+            return Err(WireError::tree(start, format!("{of} has {wanted} elements, but here are {len}")));
         }
         Ok(())
     }
@@ -386,18 +356,12 @@ impl<'b> TreeReader<'b> {
     /// Takes a part, which nobody may have taken before.
     fn part(&mut self, start: usize, number: u64) -> Result<Bytes, WireError> {
         let count = self.parts.len();
-        let span = usize::try_from(number)
-            .ok()
-            .and_then(|number| self.parts.get_mut(number));
-        let span = span.ok_or_else(|| {
-            WireError::tree(
-                start,
-                format!("part {number} of {count} (they count from 0)"),
-            )
-        })?;
-        let (begin, end) = span.take().ok_or_else(|| {
-            WireError::tree(start, format!("part {number} is used a second time"))
-        })?;
+        let span = usize::try_from(number).ok().and_then(|number| self.parts.get_mut(number));
+        let span = span
+            .ok_or_else(|| WireError::tree(start, format!("part {number} of {count} (they count from 0)")))?;
+        let (begin, end) = span
+            .take()
+            .ok_or_else(|| WireError::tree(start, format!("part {number} is used a second time")))?;
         self.unread -= 1;
         Ok(self.part_bytes.slice(begin..end))
     }
@@ -406,32 +370,22 @@ impl<'b> TreeReader<'b> {
         let start = self.tree.position();
         let len = self.list_len()?;
         if len != 4 && len != 5 {
-            return Err(WireError::tree(
-                start,
-                format!("an array is described by 4 or 5 elements, not {len}"),
-            ));
+            return Err(WireError::tree(start, format!("an array is described by 4 or 5 elements, not {len}")));
         }
         let code = self.unsigned()?;
         let dtype = u8::try_from(code).ok().and_then(DType::from_u8);
-        let dtype =
-            dtype.ok_or_else(|| WireError::tree(start, format!("unknown element type {code}")))?;
+        let dtype = dtype.ok_or_else(|| WireError::tree(start, format!("unknown element type {code}")))?;
         let number = self.unsigned()?;
         let code = self.unsigned()?;
-        let order = order_of(code)
-            .ok_or_else(|| WireError::tree(start, format!("unknown element order {code}")))?;
+        let order =
+            order_of(code).ok_or_else(|| WireError::tree(start, format!("unknown element order {code}")))?;
         let ndim = self.list_len()?;
         let mut shape = [0; MAX_DIMS];
-        let extents = shape
-            .get_mut(..ndim)
-            .ok_or_else(|| gather::too_many_dims(ndim))?;
+        let extents = shape.get_mut(..ndim).ok_or_else(|| gather::too_many_dims(ndim))?;
         for extent in &mut *extents {
             *extent = self.unsigned()?;
         }
-        let meta = if len == 5 {
-            Some(self.array_meta(ndim)?)
-        } else {
-            None
-        };
+        let meta = if len == 5 { Some(self.array_meta(ndim)?) } else { None };
         let data = self.part(start, number)?;
         Array::new(dtype, &shape[..ndim], order, data, meta)
     }
@@ -452,17 +406,10 @@ impl<'b> TreeReader<'b> {
                 "unit" if meta.unit.is_none() => meta.unit = Some(self.text()?.to_owned()),
                 "strides" if meta.strides.is_none() => {
                     self.list_of(ndim, "the list of strides")?;
-                    meta.strides = Some(
-                        (0..ndim)
-                            .map(|_| self.integer())
-                            .collect::<Result<_, _>>()?,
-                    );
+                    meta.strides = Some((0..ndim).map(|_| self.integer()).collect::<Result<_, _>>()?);
                 }
                 key @ ("names" | "unit" | "strides") => {
-                    return Err(WireError::tree(
-                        start,
-                        format!("an array's {key} stand here a second time"),
-                    ))
+                    return Err(WireError::tree(start, format!("an array's {key} stand here a second time")))
                 }
                 key => return Err(WireError::tree(start, format!("an array has no {key:?}"))),
             }
@@ -502,12 +449,8 @@ impl<'b> TreeReader<'b> {
         let kind = self.read("an element", |tree| tree.datatype())?;
         match kind {
             Type::F64 => self.elements(len, Self::float).map(SettingValue::FloatList),
-            Type::Array | Type::ArrayIndef => {
-                self.elements(len, Self::row).map(SettingValue::FloatGrid)
-            }
-            kind if is_integer(kind) => {
-                self.elements(len, Self::integer).map(SettingValue::IntList)
-            }
+            Type::Array | Type::ArrayIndef => self.elements(len, Self::row).map(SettingValue::FloatGrid),
+            kind if is_integer(kind) => self.elements(len, Self::integer).map(SettingValue::IntList),
             other => Err(self.wrong(format!("{other} is not an element of a setting"))),
         }
     }
@@ -534,14 +477,6 @@ impl<'b> TreeReader<'b> {
 fn is_integer(kind: Type) -> bool {
     matches!(
         kind,
-        Type::U8
-            | Type::U16
-            | Type::U32
-            | Type::U64
-            | Type::I8
-            | Type::I16
-            | Type::I32
-            | Type::I64
-            | Type::Int
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Int
     )
 }

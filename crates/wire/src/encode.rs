@@ -38,11 +38,9 @@ impl Encoder {
     pub fn plan<'a>(&mut self, value: &ValueRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
         match value {
             ValueRef::Array(array) => self.plan_array(array),
-            ValueRef::None | ValueRef::Owned(Value::None) => Ok(Plan {
-                head: &[],
-                parts: Parts::None,
-                body_len: 0,
-            }),
+            ValueRef::None | ValueRef::Owned(Value::None) => {
+                Ok(Plan { head: &[], parts: Parts::None, body_len: 0 })
+            }
             ValueRef::Owned(Value::Array(array)) => self.plan_array(&ArrayRef::from(array)),
             _ => self.plan_tree(value),
         }
@@ -55,53 +53,28 @@ impl Encoder {
         }
         let (nbytes, source) = array_source(array)?;
         self.head.clear();
-        let body_len = plain_array_head(
-            array.dtype,
-            array.shape,
-            array.order,
-            nbytes,
-            &mut self.head,
-        )?;
+        let body_len = plain_array_head(array.dtype, array.shape, array.order, nbytes, &mut self.head)?;
         let offset = align_part(self.head.len() as u64);
-        Ok(Plan {
-            head: &self.head,
-            parts: Parts::One(Part {
-                offset,
-                len: nbytes,
-                source,
-            }),
-            body_len,
-        })
+        Ok(Plan { head: &self.head, parts: Parts::One(Part { offset, len: nbytes, source }), body_len })
     }
 
     /// The general way, which every value can go.
-    pub(crate) fn plan_tree<'a>(
-        &mut self,
-        value: &ValueRef<'a>,
-    ) -> Result<Plan<'_, 'a>, WireError> {
+    pub(crate) fn plan_tree<'a>(&mut self, value: &ValueRef<'a>) -> Result<Plan<'_, 'a>, WireError> {
         self.tree.clear();
-        let mut writer = TreeWriter {
-            tree: Cbor::new(&mut self.tree),
-            parts: Parts::None,
-        };
+        let mut writer = TreeWriter { tree: Cbor::new(&mut self.tree), parts: Parts::None };
         writer.value(value, 0)?;
         let mut parts = writer.parts;
 
         let list = parts.as_mut_slice();
         self.head.clear();
-        self.head
-            .extend_from_slice(&(self.tree.len() as u64).to_le_bytes());
+        self.head.extend_from_slice(&(self.tree.len() as u64).to_le_bytes());
         let mut cursor = Cursor((table_len(list.len() as u16) + self.tree.len()) as u64);
         for part in list {
             self.head.extend_from_slice(&part.len.to_le_bytes());
             part.offset = cursor.place(part.len)?;
         }
         self.head.extend_from_slice(&self.tree);
-        Ok(Plan {
-            head: &self.head,
-            parts,
-            body_len: cursor.0,
-        })
+        Ok(Plan { head: &self.head, parts, body_len: cursor.0 })
     }
 }
 
@@ -229,10 +202,7 @@ impl<'a> Plan<'_, 'a> {
     /// Where part 0 begins in the body, a multiple of 64; the body's length if there are no parts.
     #[inline]
     pub fn first_part_offset(&self) -> u64 {
-        self.parts
-            .as_slice()
-            .first()
-            .map_or(self.body_len, |part| part.offset)
+        self.parts.as_slice().first().map_or(self.body_len, |part| part.offset)
     }
 
     /// Bytes from the first part to the end of the body; 0 if there are no parts.
@@ -296,10 +266,7 @@ impl<'a> Plan<'_, 'a> {
     /// # Panics
     /// If the range leaves the body, or `dst` has another length.
     pub fn copy_range(&self, range: Range<u64>, dst: &mut [u8]) {
-        assert!(
-            range.end <= self.body_len
-                && range.end.checked_sub(range.start) == Some(dst.len() as u64)
-        );
+        assert!(range.end <= self.body_len && range.end.checked_sub(range.start) == Some(dst.len() as u64));
         let mut at = range.start;
         let mut rest = dst;
         let head = self.head.len() as u64;
@@ -343,23 +310,8 @@ mod tests {
 
     #[test]
     fn the_head_of_a_plain_array_is_the_same_from_the_fast_and_the_general_way() {
-        let extents = [
-            0,
-            1,
-            23,
-            24,
-            255,
-            256,
-            65_535,
-            65_536,
-            (1 << 32) - 1,
-            1 << 32,
-            (1 << 48) - 1,
-        ];
-        let mut shapes: Vec<Vec<u64>> = extents
-            .iter()
-            .map(|&extent| vec![extent, 0, extent])
-            .collect();
+        let extents = [0, 1, 23, 24, 255, 256, 65_535, 65_536, (1 << 32) - 1, 1 << 32, (1 << 48) - 1];
+        let mut shapes: Vec<Vec<u64>> = extents.iter().map(|&extent| vec![extent, 0, extent]).collect();
         shapes.extend((0..=MAX_DIMS).map(|ndim| vec![2; ndim]));
         shapes.extend([vec![24], vec![300], vec![70_000]]);
         let data = vec![7; 70_000 * 16];
@@ -383,10 +335,7 @@ mod tests {
                     assert_eq!(quick.body_len(), slow.body_len());
                     assert_eq!(quick.part_span(0), slow.part_span(0));
                     let mut alone = Vec::new();
-                    assert_eq!(
-                        array_head(dtype, shape, order, None, &mut alone).unwrap(),
-                        quick.body_len()
-                    );
+                    assert_eq!(array_head(dtype, shape, order, None, &mut alone).unwrap(), quick.body_len());
                     assert_eq!(alone, quick.head());
                 }
             }

@@ -79,10 +79,7 @@ impl WireError {
     }
 
     pub(crate) fn tree(at: usize, what: impl Into<String>) -> WireError {
-        WireError::Tree {
-            at,
-            what: what.into(),
-        }
+        WireError::Tree { at, what: what.into() }
     }
 }
 

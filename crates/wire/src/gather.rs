@@ -7,9 +7,7 @@ use crate::layout::MAX_BODY;
 use crate::value::{DType, Order, MAX_DIMS, MAX_EXTENT};
 
 pub(crate) fn too_many_dims(ndim: usize) -> WireError {
-    WireError::array(format!(
-        "{ndim} dimensions, but at most {MAX_DIMS} are possible; reshape the array"
-    ))
+    WireError::array(format!("{ndim} dimensions, but at most {MAX_DIMS} are possible; reshape the array"))
 }
 
 /// Bytes of all elements without padding. Errors: too many dimensions, an extent or the whole too large.
@@ -23,9 +21,7 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
     let mut empty = false;
     for &extent in shape {
         if extent >= MAX_EXTENT {
-            return Err(WireError::array(format!(
-                "shape {shape:?}: extent {extent} is not below 2^48"
-            )));
+            return Err(WireError::array(format!("shape {shape:?}: extent {extent} is not below 2^48")));
         }
         empty |= extent == 0;
         let (product, over) = bytes.overflowing_mul(extent);
@@ -63,10 +59,7 @@ pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: Order) -> [
 /// Axis names are none, or one for each dimension.
 pub(crate) fn check_names(names: &[String], ndim: usize) -> Result<(), WireError> {
     if !names.is_empty() && names.len() != ndim {
-        return Err(WireError::array(format!(
-            "{} axis names for {ndim} dimensions",
-            names.len()
-        )));
+        return Err(WireError::array(format!("{} axis names for {ndim} dimensions", names.len())));
     }
     Ok(())
 }
@@ -91,17 +84,9 @@ pub(crate) fn check_span(
 }
 
 /// The bytes that the elements reach, relative to element 0.
-pub(crate) fn span(
-    dtype: DType,
-    shape: &[u64],
-    strides: &[i64],
-) -> Result<(i128, i128), WireError> {
+pub(crate) fn span(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(i128, i128), WireError> {
     if strides.len() != shape.len() {
-        return Err(WireError::array(format!(
-            "{} strides for {} dimensions",
-            strides.len(),
-            shape.len()
-        )));
+        return Err(WireError::array(format!("{} strides for {} dimensions", strides.len(), shape.len())));
     }
     if shape.contains(&0) {
         return Ok((0, 0));
@@ -152,13 +137,7 @@ impl<'a> Gather<'a> {
                 count += 1;
             }
         }
-        Gather {
-            data: array.data,
-            offset: array.offset as i64,
-            size,
-            loops,
-            count: count.max(1),
-        }
+        Gather { data: array.data, offset: array.offset as i64, size, loops, count: count.max(1) }
     }
 
     /// The elements as one slice, if that is how they lie.
@@ -166,8 +145,7 @@ impl<'a> Gather<'a> {
         let (extent, stride) = self.loops[0];
         let one_run = self.count == 1 && (stride == self.size as i64 || extent == 1);
         if one_run {
-            self.data
-                .get(self.offset as usize..self.offset as usize + nbytes)
+            self.data.get(self.offset as usize..self.offset as usize + nbytes)
         } else {
             None
         }

@@ -125,11 +125,7 @@ impl Header {
         let mut bits = self.carrier_flags & flags::CARRIER;
         bits |= if has_next { flags::HAS_NEXT } else { 0 };
         bits |= if has_ticks { flags::HAS_TICKS } else { 0 };
-        bits |= if self.compressed {
-            flags::COMPRESSED
-        } else {
-            0
-        };
+        bits |= if self.compressed { flags::COMPRESSED } else { 0 };
         bits
     }
 
@@ -151,16 +147,8 @@ impl Header {
             self.sequence,
             self.timestamp.to_bits(),
             self.next_timestamp.map_or(0, f64::to_bits),
-            if exact {
-                self.ticks.unwrap_or(0) as u64
-            } else {
-                0
-            },
-            if both {
-                self.next_ticks.unwrap_or(0) as u64
-            } else {
-                0
-            },
+            if exact { self.ticks.unwrap_or(0) as u64 } else { 0 },
+            if both { self.next_ticks.unwrap_or(0) as u64 } else { 0 },
             u64::from(self.overlay) | u64::from(self.epoch) << 32 | u64::from(self.parts) << 48,
             (self.body_len & (MAX_BODY - 1)) | u64::from(self.stamp) << 56,
         ]
@@ -185,9 +173,7 @@ impl Header {
         let kind = Kind::from_code((first >> 8) as u8)?;
         let bits = (first >> 16) as u16;
         if bits & !flags::KNOWN != 0 {
-            return Err(WireError::Flags {
-                found: bits & !flags::KNOWN,
-            });
+            return Err(WireError::Flags { found: bits & !flags::KNOWN });
         }
         let has_next = bits & flags::HAS_NEXT != 0;
         let has_ticks = bits & flags::HAS_TICKS != 0;
@@ -223,10 +209,184 @@ impl Header {
 
     /// The same header without what the carrier keeps in it: for files, and when a message changes carrier.
     pub fn without_carrier(&self) -> Header {
-        Header {
-            carrier_flags: 0,
-            stamp: 0,
-            ..*self
+        Header { carrier_flags: 0, stamp: 0, ..*self }
+    }
+}
+
+/// A header as its eight words: what the way of a message works with, since it is moved as it is. The fields mean
+/// what they mean in [`Header`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderWords(pub [u64; 8]);
+
+impl Default for HeaderWords {
+    fn default() -> HeaderWords {
+        HeaderWords::data(0.0, None)
+    }
+}
+
+impl From<Header> for HeaderWords {
+    fn from(header: Header) -> HeaderWords {
+        HeaderWords(header.encode())
+    }
+}
+
+impl HeaderWords {
+    /// The header of a value sent at `timestamp` (s).
+    #[inline]
+    pub fn data(timestamp: f64, next_timestamp: Option<f64>) -> HeaderWords {
+        let (bits, next) = next_timestamp.map_or((0, 0), |next| (flags::HAS_NEXT, next.to_bits()));
+        let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(bits) << 16;
+        HeaderWords([first, 0, timestamp.to_bits(), next, 0, 0, 0, 0])
+    }
+
+    /// Checks version, kind and flags, without taking anything apart.
+    #[inline]
+    pub fn check(&self) -> Result<(), WireError> {
+        let first = self.0[0] as u32;
+        // The commonest header has no flag but those for its next timestamp and the carrier.
+        let common = u32::from(VERSION) | u32::from(Kind::Data.code()) << 8;
+        if first & !(u32::from(flags::HAS_NEXT | flags::CARRIER) << 16) == common {
+            return Ok(());
+        }
+        Header::decode(&self.0).map(|_| ())
+    }
+
+    /// The whole header. Errors: as [`Header::decode`].
+    pub fn decode(&self) -> Result<Header, WireError> {
+        Header::decode(&self.0)
+    }
+
+    /// The number of the kind.
+    #[inline]
+    pub fn kind_code(&self) -> u8 {
+        (self.0[0] >> 8) as u8
+    }
+
+    /// Whether this is a value that a simulation sent.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.kind_code() == Kind::Data.code()
+    }
+
+    /// Whether this is the end of a conduit.
+    #[inline]
+    pub fn is_end(&self) -> bool {
+        self.kind_code() == Kind::End.code()
+    }
+
+    /// The flag bits.
+    #[inline]
+    pub fn flags(&self) -> u16 {
+        (self.0[0] >> 16) as u16
+    }
+
+    /// Sets a bit of the carrier's.
+    #[inline]
+    pub fn set_carrier_flag(&mut self, flag: u16) {
+        self.0[0] |= u64::from(flag & flags::CARRIER) << 16;
+    }
+
+    /// The conduit's number.
+    #[inline]
+    pub fn conduit(&self) -> u32 {
+        (self.0[0] >> 32) as u32
+    }
+
+    /// Says on which conduit, and as which of its messages, this one travels.
+    #[inline]
+    pub fn set_conduit(&mut self, conduit: u32, sequence: u64) {
+        self.0[0] = self.0[0] & 0xffff_ffff | u64::from(conduit) << 32;
+        self.0[1] = sequence;
+    }
+
+    /// Which message of its conduit.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.0[1]
+    }
+
+    /// Model time, s.
+    #[inline]
+    pub fn timestamp(&self) -> f64 {
+        f64::from_bits(self.0[2])
+    }
+
+    /// Model time of the next message, s.
+    #[inline]
+    pub fn next_timestamp(&self) -> Option<f64> {
+        (self.flags() & flags::HAS_NEXT != 0).then(|| f64::from_bits(self.0[3]))
+    }
+
+    /// Number of the settings overlay.
+    #[inline]
+    pub fn overlay(&self) -> u32 {
+        self.0[6] as u32
+    }
+
+    /// Sets the number of the settings overlay.
+    #[inline]
+    pub fn set_overlay(&mut self, overlay: u32) {
+        self.0[6] = self.0[6] & !0xffff_ffff | u64::from(overlay);
+    }
+
+    /// How many parts follow the tree.
+    #[inline]
+    pub fn parts(&self) -> u16 {
+        (self.0[6] >> 48) as u16
+    }
+
+    /// Bytes of the body.
+    #[inline]
+    pub fn body_len(&self) -> u64 {
+        self.0[7] & (MAX_BODY - 1)
+    }
+
+    /// Says what the body is.
+    #[inline]
+    pub fn set_body(&mut self, parts: u16, body_len: u64) {
+        self.0[6] = self.0[6] & 0x0000_ffff_ffff_ffff | u64::from(parts) << 48;
+        self.0[7] = body_len & (MAX_BODY - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_the_header_says() {
+        let header = Header {
+            kind: Kind::Data,
+            conduit: 7,
+            sequence: 1 << 40,
+            timestamp: -1.5,
+            next_timestamp: Some(2.0),
+            overlay: 9,
+            epoch: 3,
+            parts: 2,
+            body_len: 12345,
+            carrier_flags: flags::PLACED,
+            ..Header::default()
+        };
+        let words = HeaderWords::from(header);
+        assert_eq!(words.check(), Ok(()));
+        assert_eq!(words.decode(), Ok(header));
+        assert_eq!((words.conduit(), words.sequence()), (7, 1 << 40));
+        assert_eq!((words.timestamp(), words.next_timestamp()), (-1.5, Some(2.0)));
+        assert_eq!((words.overlay(), words.parts(), words.body_len()), (9, 2, 12345));
+        let mut built = HeaderWords::data(-1.5, Some(2.0));
+        built.set_conduit(7, 1 << 40);
+        built.set_overlay(9);
+        built.set_body(2, 12345);
+        built.set_carrier_flag(flags::PLACED);
+        assert_eq!(built.decode(), Ok(Header { epoch: 0, ..header }));
+    }
+
+    #[test]
+    fn a_quick_look_refuses_what_a_long_one_refuses() {
+        for first in [0u64, 2, 0x0101 | 0x0800_0000, 0x6301, 0x0001, 0xff01] {
+            let words = HeaderWords([first, 0, 0, 0, 0, 0, 0, 0]);
+            assert_eq!(words.check().is_err(), words.decode().is_err(), "{first:#x}");
         }
     }
 }

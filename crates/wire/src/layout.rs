@@ -99,22 +99,13 @@ impl<'h> Body<'h> {
                 cursor.0
             )));
         }
-        let first_part = if parts == 0 {
-            body_len
-        } else {
-            align_part(expected)
-        };
-        Ok(Body {
-            table,
-            tree,
-            first_part,
-        })
+        let first_part = if parts == 0 { body_len } else { align_part(expected) };
+        Ok(Body { table, tree, first_part })
     }
 
     /// Length in bytes of a part that exists.
     pub fn part_len(&self, part: usize) -> u64 {
-        entry(self.table, part + 1)
-            .expect("the caller has compared the part's number with their count")
+        entry(self.table, part + 1).expect("the caller has compared the part's number with their count")
     }
 
     /// How many parts there are.

@@ -15,10 +15,10 @@ mod tree;
 mod value;
 
 pub use borrow::{ArrayRef, ValueRef};
-pub use decode::{decode, decode_body, Limits};
+pub use decode::{decode, decode_array_to, decode_body, Limits};
 pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
-pub use header::{flags, Header, Kind, HEADER_BYTES, VERSION};
+pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
 pub use value::{Array, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
 

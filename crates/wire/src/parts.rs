@@ -45,12 +45,8 @@ impl<'a> Parts<'a> {
     }
 
     pub fn push(&mut self, part: Part<'a>) -> Result<u16, WireError> {
-        let index = u16::try_from(self.as_slice().len())
-            .ok()
-            .filter(|index| *index < u16::MAX);
-        let index = index.ok_or(WireError::TooManyParts {
-            limit: usize::from(u16::MAX),
-        })?;
+        let index = u16::try_from(self.as_slice().len()).ok().filter(|index| *index < u16::MAX);
+        let index = index.ok_or(WireError::TooManyParts { limit: usize::from(u16::MAX) })?;
         *self = match std::mem::take(self) {
             Parts::None => Parts::One(part),
             Parts::One(first) => Parts::Many(vec![first, part]),
@@ -69,9 +65,7 @@ pub(crate) fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>)
     let nbytes = gather::contiguous_bytes(array.dtype, array.shape)?;
     let available = array.data.len() as u64;
     let Some(strides) = array.strides else {
-        let end = (array.offset as u64)
-            .checked_add(nbytes)
-            .filter(|end| *end <= available);
+        let end = (array.offset as u64).checked_add(nbytes).filter(|end| *end <= available);
         let Some(end) = end else {
             return Err(WireError::array(format!(
                 "shape {:?} of {} takes {nbytes} bytes from byte {}, but there are {available}",
@@ -80,18 +74,9 @@ pub(crate) fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>)
                 array.offset
             )));
         };
-        return Ok((
-            nbytes,
-            Source::Contiguous(&array.data[array.offset..end as usize]),
-        ));
+        return Ok((nbytes, Source::Contiguous(&array.data[array.offset..end as usize])));
     };
-    gather::check_span(
-        array.dtype,
-        array.shape,
-        strides,
-        array.offset as u64,
-        available,
-    )?;
+    gather::check_span(array.dtype, array.shape, strides, array.offset as u64, available)?;
     if nbytes == 0 {
         return Ok((0, Source::Contiguous(&[])));
     }
@@ -106,9 +91,7 @@ impl Part<'_> {
     #[inline]
     pub fn copy(&self, from: u64, dst: &mut [u8]) {
         match &self.source {
-            Source::Contiguous(bytes) => {
-                dst.copy_from_slice(&bytes[from as usize..from as usize + dst.len()])
-            }
+            Source::Contiguous(bytes) => dst.copy_from_slice(&bytes[from as usize..from as usize + dst.len()]),
             Source::Strided(gather) => gather.copy(from, dst),
         }
     }

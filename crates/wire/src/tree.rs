@@ -196,42 +196,16 @@ impl<'a> TreeWriter<'_, 'a> {
         gather::check_names(array.names, array.shape.len())?;
         let (nbytes, source) = array_source(array)?;
         let part = self.part(nbytes, source)?;
-        let ArrayRef {
-            dtype,
-            shape,
-            order,
-            names,
-            unit,
-            ..
-        } = *array;
-        write_array(
-            &mut self.tree,
-            part,
-            &Description {
-                dtype,
-                shape,
-                order,
-                names,
-                unit,
-                strides: None,
-            },
-        );
+        let ArrayRef { dtype, shape, order, names, unit, .. } = *array;
+        write_array(&mut self.tree, part, &Description { dtype, shape, order, names, unit, strides: None });
         Ok(())
     }
 
     fn part(&mut self, len: u64, source: Source<'a>) -> Result<u16, WireError> {
-        self.parts.push(Part {
-            offset: 0,
-            len,
-            source,
-        })
+        self.parts.push(Part { offset: 0, len, source })
     }
 
-    fn settings(
-        &mut self,
-        settings: &[(String, SettingValue)],
-        depth: usize,
-    ) -> Result<(), WireError> {
+    fn settings(&mut self, settings: &[(String, SettingValue)], depth: usize) -> Result<(), WireError> {
         deeper(depth)?;
         self.tree.tag(TAG_SETTINGS);
         self.tree.map(settings.len());

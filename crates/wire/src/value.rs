@@ -151,9 +151,8 @@ impl DType {
 impl TryFrom<u8> for DType {
     type Error = WireError;
     fn try_from(code: u8) -> Result<DType, WireError> {
-        DType::from_u8(code).ok_or_else(|| {
-            WireError::array(format!("unknown element type {code}; known are 1 to 13"))
-        })
+        DType::from_u8(code)
+            .ok_or_else(|| WireError::array(format!("unknown element type {code}; known are 1 to 13")))
     }
 }
 
@@ -224,35 +223,19 @@ impl<T: NoUninit> AsRef<[u8]> for Typed<T> {
 impl Array {
     /// Copies `elements`, laid out in `order`, into a new array. Error: the shape asks for another number of them,
     /// or has more than eight dimensions.
-    pub fn from_slice<T: Element>(
-        elements: &[T],
-        shape: &[usize],
-        order: Order,
-    ) -> Result<Array, WireError> {
+    pub fn from_slice<T: Element>(elements: &[T], shape: &[usize], order: Order) -> Result<Array, WireError> {
         Array::from_vec(elements.to_vec(), shape, order)
     }
 
     /// The same without a copy.
-    pub fn from_vec<T: Element>(
-        elements: Vec<T>,
-        shape: &[usize],
-        order: Order,
-    ) -> Result<Array, WireError> {
+    pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[usize], order: Order) -> Result<Array, WireError> {
         let mut extents = [0; MAX_DIMS];
         let ndim = shape.len();
-        let place = extents
-            .get_mut(..ndim)
-            .ok_or_else(|| gather::too_many_dims(ndim))?;
+        let place = extents.get_mut(..ndim).ok_or_else(|| gather::too_many_dims(ndim))?;
         for (extent, &given) in place.iter_mut().zip(shape) {
             *extent = given as u64;
         }
-        Array::new(
-            T::DTYPE,
-            &extents[..ndim],
-            order,
-            Bytes::from_owner(Typed(elements)),
-            None,
-        )
+        Array::new(T::DTYPE, &extents[..ndim], order, Bytes::from_owner(Typed(elements)), None)
     }
 
     /// An array over bytes that exist: contiguous in `order`, or as `meta.strides` says. Errors: the bytes do not
@@ -291,14 +274,7 @@ impl Array {
         let mut extents = [0; MAX_DIMS];
         extents[..shape.len()].copy_from_slice(shape);
         let meta = meta.map(Box::new);
-        Ok(Array {
-            dtype,
-            ndim: shape.len() as u8,
-            order,
-            shape: extents,
-            data,
-            meta,
-        })
+        Ok(Array { dtype, ndim: shape.len() as u8, order, shape: extents, data, meta })
     }
 
     /// For the decoder's fast path, which has made the checks of [`Array::new`].
@@ -310,14 +286,7 @@ impl Array {
         order: Order,
         data: Bytes,
     ) -> Array {
-        Array {
-            dtype,
-            ndim,
-            order,
-            shape,
-            data,
-            meta: None,
-        }
+        Array { dtype, ndim, order, shape, data, meta: None }
     }
 
     /// Adds axis names: one for each dimension. Error: another number of names.
@@ -377,8 +346,7 @@ impl Array {
     pub fn strides(&self) -> Vec<i64> {
         match self.own_strides() {
             Some(strides) => strides.to_vec(),
-            None => gather::contiguous_strides(self.dtype, self.shape(), self.order)[..self.ndim()]
-                .to_vec(),
+            None => gather::contiguous_strides(self.dtype, self.shape(), self.order)[..self.ndim()].to_vec(),
         }
     }
 
@@ -406,10 +374,13 @@ impl Array {
     /// The elements in memory order, if `T` is their type (`u8` serves bools as well), they are aligned for it,
     /// and lie next to each other.
     pub fn as_slice<T: Element + AnyBitPattern>(&self) -> Option<&[T]> {
-        let same =
-            T::DTYPE == self.dtype || (T::DTYPE == DType::UInt8 && self.dtype == DType::Bool);
+        let same = T::DTYPE == self.dtype || (T::DTYPE == DType::UInt8 && self.dtype == DType::Bool);
         if !same || self.own_strides().is_some() {
             return None;
+        }
+        if self.data.is_empty() {
+            // Nothing need not be aligned.
+            return Some(&[]);
         }
         bytemuck::try_cast_slice(&self.data).ok()
     }

@@ -22,19 +22,9 @@ fn header() -> Header {
 }
 
 fn every_value() -> Value {
-    let meta = ArrayMeta {
-        names: vec!["x".into()],
-        unit: Some("K".into()),
-        strides: None,
-    };
-    let array = Array::new(
-        DType::Float32,
-        &[2],
-        Order::ColumnMajor,
-        Bytes::from(vec![1; 8]),
-        Some(meta),
-    )
-    .unwrap();
+    let meta = ArrayMeta { names: vec!["x".into()], unit: Some("K".into()), strides: None };
+    let array =
+        Array::new(DType::Float32, &[2], Order::ColumnMajor, Bytes::from(vec![1; 8]), Some(meta)).unwrap();
     let entries = [
         ("none", Value::None),
         ("bool", Value::Bool(true)),
@@ -46,23 +36,11 @@ fn every_value() -> Value {
         ("text", Value::String("µm".into())),
         ("short bytes", Value::Bytes(Bytes::from_static(b"bytes"))),
         ("long bytes", Value::Bytes(Bytes::from(vec![0xab; 64]))),
-        (
-            "list",
-            Value::List(vec![
-                Value::Int(23),
-                Value::Int(24),
-                Value::Float(f64::INFINITY),
-            ]),
-        ),
+        ("list", Value::List(vec![Value::Int(23), Value::Int(24), Value::Float(f64::INFINITY)])),
         ("array", Value::Array(array)),
         ("settings", settings()),
     ];
-    Value::Map(
-        entries
-            .into_iter()
-            .map(|(key, value)| (key.to_string(), value))
-            .collect(),
-    )
+    Value::Map(entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
 }
 
 fn settings() -> Value {
@@ -75,12 +53,7 @@ fn settings() -> Value {
         ("floats", SettingValue::FloatList(vec![1.0, 0.5])),
         ("grid", SettingValue::FloatGrid(vec![vec![1.0], vec![]])),
     ];
-    Value::Settings(
-        settings
-            .into_iter()
-            .map(|(name, value)| (name.to_string(), value))
-            .collect(),
-    )
+    Value::Settings(settings.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
 fn check(name: &str, mut header: Header, value: &Value) {
@@ -97,120 +70,47 @@ fn check(name: &str, mut header: Header, value: &Value) {
         std::fs::write(&path, &bytes).unwrap();
     }
     let golden = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if let Some(at) = (0..golden.len().max(bytes.len())).find(|&at| golden.get(at) != bytes.get(at))
-    {
-        panic!(
-            "{name}: byte {at} is not as in version 1; a change of the format needs a new version"
-        );
+    if let Some(at) = (0..golden.len().max(bytes.len())).find(|&at| golden.get(at) != bytes.get(at)) {
+        panic!("{name}: byte {at} is not as in version 1; a change of the format needs a new version");
     }
     assert_eq!(Header::from_bytes(&golden).unwrap(), header, "{name}");
     let body = Bytes::from(golden).slice(64..);
-    assert_eq!(
-        &decode_body(header.parts, body, &Limits::default()).unwrap(),
-        value,
-        "{name}"
-    );
+    assert_eq!(&decode_body(header.parts, body, &Limits::default()).unwrap(), value, "{name}");
 }
 
 #[test]
 fn every_kind_of_message_has_the_bytes_of_version_1() {
     check("data", header(), &every_value());
-    check(
-        "data-without-value",
-        Header {
-            next_timestamp: None,
-            next_ticks: None,
-            ..header()
-        },
-        &Value::None,
-    );
+    check("data-without-value", Header { next_timestamp: None, next_ticks: None, ..header() }, &Value::None);
     check(
         "end",
-        Header {
-            kind: Kind::End,
-            next_timestamp: None,
-            ticks: None,
-            next_ticks: None,
-            ..header()
-        },
+        Header { kind: Kind::End, next_timestamp: None, ticks: None, next_ticks: None, ..header() },
         &Value::None,
     );
-    check(
-        "overlay",
-        Header {
-            kind: Kind::Overlay,
-            ..header()
-        },
-        &settings(),
-    );
+    check("overlay", Header { kind: Kind::Overlay, ..header() }, &settings());
     let events = Value::Map(vec![(
         "spikes".into(),
-        Array::from_slice(&[1_u64, 2], &[2], Order::RowMajor)
-            .unwrap()
-            .into(),
+        Array::from_slice(&[1_u64, 2], &[2], Order::RowMajor).unwrap().into(),
     )]);
-    check(
-        "events",
-        Header {
-            kind: Kind::Events,
-            ..header()
-        },
-        &events,
-    );
-    check(
-        "checkpoint",
-        Header {
-            kind: Kind::Checkpoint,
-            ..header()
-        },
-        &Value::Int(7),
-    );
-    check(
-        "route",
-        Header {
-            kind: Kind::Route,
-            ..header()
-        },
-        &Value::List(vec![Value::Int(1)]),
-    );
+    check("events", Header { kind: Kind::Events, ..header() }, &events);
+    check("checkpoint", Header { kind: Kind::Checkpoint, ..header() }, &Value::Int(7));
+    check("route", Header { kind: Kind::Route, ..header() }, &Value::List(vec![Value::Int(1)]));
     check(
         "carrier",
-        Header {
-            kind: Kind::Carrier,
-            carrier_flags: flags::STREAM,
-            stamp: 0x7f,
-            ..header()
-        },
+        Header { kind: Kind::Carrier, carrier_flags: flags::STREAM, stamp: 0x7f, ..header() },
         &Value::None,
     );
-    check(
-        "compressed",
-        Header {
-            compressed: true,
-            kind: Kind::Skip(64),
-            ..header()
-        },
-        &Value::None,
-    );
+    check("compressed", Header { compressed: true, kind: Kind::Skip(64), ..header() }, &Value::None);
 }
 
 #[test]
 fn every_element_type_has_the_bytes_of_version_1() {
     for (index, dtype) in DType::ALL.into_iter().enumerate() {
         assert_eq!(dtype as usize, index + 1);
-        let order = if index % 2 == 0 {
-            Order::RowMajor
-        } else {
-            Order::ColumnMajor
-        };
-        let data: Vec<u8> = (0..3 * dtype.size())
-            .map(|byte| if dtype == DType::Bool { 1 } else { byte as u8 })
-            .collect();
+        let order = if index % 2 == 0 { Order::RowMajor } else { Order::ColumnMajor };
+        let data: Vec<u8> =
+            (0..3 * dtype.size()).map(|byte| if dtype == DType::Bool { 1 } else { byte as u8 }).collect();
         let array = Array::new(dtype, &[3, 1], order, Bytes::from(data), None).unwrap();
-        check(
-            &format!("array-{}", dtype.name()),
-            header(),
-            &Value::Array(array),
-        );
+        check(&format!("array-{}", dtype.name()), header(), &Value::Array(array));
     }
 }

@@ -29,13 +29,8 @@ fn body(tree: &[u8], parts: &[&[u8]]) -> Vec<u8> {
 
 #[track_caller]
 fn refused(tree: &[u8], parts: &[&[u8]], because: &str) {
-    let error = read(parts.len() as u16, body(tree, parts))
-        .expect_err(because)
-        .to_string();
-    assert!(
-        error.contains(because),
-        "{error:?} does not say {because:?}"
-    );
+    let error = read(parts.len() as u16, body(tree, parts)).expect_err(because).to_string();
+    assert!(error.contains(because), "{error:?} does not say {because:?}");
 }
 
 const ARRAY: [u8; 3] = [0xd9, 0x6b, 0x6c];
@@ -109,10 +104,7 @@ fn headers_that_this_version_does_not_know_are_refused() {
     assert_eq!(with(1, 64).unwrap().kind, Kind::Skip(64));
     assert_eq!(with(2, 8), Err(WireError::Flags { found: 8 }));
     assert_eq!(with(3, 8), Err(WireError::Flags { found: 0x800 }));
-    assert_eq!(
-        Header::from_bytes(&good[..63]),
-        Err(WireError::HeaderShort { found: 63 })
-    );
+    assert_eq!(Header::from_bytes(&good[..63]), Err(WireError::HeaderShort { found: 63 }));
 }
 
 #[test]
@@ -131,13 +123,7 @@ fn a_table_that_does_not_fit_the_body_is_refused() {
     assert!(says(1, &[1, 0], 1).contains("the first part would begin at byte 64 of 17"));
     assert!(says(0, &[], 5).contains("cut short"));
     assert!(says(2, &[], 0).contains("gives it 2 parts"));
-    let error = decode(
-        1,
-        64,
-        &body(&[0xf6], &[&[]])[..17],
-        Bytes::from_static(b"x"),
-        &Limits::default(),
-    );
+    let error = decode(1, 64, &body(&[0xf6], &[&[]])[..17], Bytes::from_static(b"x"), &Limits::default());
     assert!(error.unwrap_err().to_string().contains("1 bytes of parts"));
 }
 
@@ -154,26 +140,10 @@ fn trees_that_do_not_follow_the_format_are_refused() {
     refused(&[0xc0, 0x00], &[], "unknown tag 0");
     refused(&[0x62, 0xc3, 0x28], &[], "text expected");
     refused(&[0xa1, 0x01, 0x01], &[], "byte 1: text expected");
-    refused(
-        &[0x3b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-        &[],
-        "an integer from -2^63",
-    );
-    refused(
-        &[0xd9, 0xa7, 0xf8, 0x81, 0xfb],
-        &[],
-        "a complex number has 2 elements",
-    );
-    refused(
-        &tagged(SETTINGS, &[0xa1, 0x61, 0x61, 0xf6]),
-        &[],
-        "is not a setting",
-    );
-    refused(
-        &tagged(SETTINGS, &[0xa1, 0x61, 0x61, 0x82, 0x01, 0x61, 0x61]),
-        &[],
-        "an integer",
-    );
+    refused(&[0x3b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], &[], "an integer from -2^63");
+    refused(&[0xd9, 0xa7, 0xf8, 0x81, 0xfb], &[], "a complex number has 2 elements");
+    refused(&tagged(SETTINGS, &[0xa1, 0x61, 0x61, 0xf6]), &[], "is not a setting");
+    refused(&tagged(SETTINGS, &[0xa1, 0x61, 0x61, 0x82, 0x01, 0x61, 0x61]), &[], "an integer");
     refused(&tagged(SETTINGS, &[0x80]), &[], "a map expected");
 }
 
@@ -184,22 +154,10 @@ fn lengths_without_data_are_refused_at_once() {
         &[],
         "a list or map of 1152921504606846976 items, but 0 bytes remain",
     );
-    refused(
-        &[0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-        &[],
-        "items, but 0 bytes remain",
-    );
-    refused(
-        &[0xa2, 0x61, 0x61, 0xf6],
-        &[],
-        "a list or map of 2 items, but 3 bytes remain",
-    );
+    refused(&[0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], &[], "items, but 0 bytes remain");
+    refused(&[0xa2, 0x61, 0x61, 0xf6], &[], "a list or map of 2 items, but 3 bytes remain");
     refused(&[0x5b, 0x10, 0, 0, 0, 0, 0, 0, 0], &[], "bytes expected");
-    refused(
-        &[0x7b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-        &[],
-        "text expected",
-    );
+    refused(&[0x7b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], &[], "text expected");
 }
 
 #[test]
@@ -214,42 +172,14 @@ fn each_part_is_used_exactly_once() {
 #[test]
 fn arrays_that_do_not_fit_their_part_are_refused() {
     let part: &[u8] = &[0; 16];
-    refused(
-        &tagged(ARRAY, &[0x84, 14, 0, 0, 0x81, 2]),
-        &[part],
-        "unknown element type 14",
-    );
-    refused(
-        &tagged(ARRAY, &[0x84, 0, 0, 0, 0x81, 2]),
-        &[part],
-        "unknown element type 0",
-    );
-    refused(
-        &tagged(ARRAY, &[0x84, 11, 0, 2, 0x81, 2]),
-        &[part],
-        "unknown element order 2",
-    );
-    refused(
-        &tagged(ARRAY, &[0x84, 11, 0, 0, 0x81, 3]),
-        &[part],
-        "takes 24 bytes, but there are 16",
-    );
-    refused(
-        &tagged(ARRAY, &[0x83, 11, 0, 0]),
-        &[part],
-        "4 or 5 elements, not 3",
-    );
-    refused(
-        &tagged(ARRAY, &[0x84, 11, 0, 0, 0x89, 1, 1, 1, 1, 1, 1, 1, 1, 1]),
-        &[part],
-        "9 dimensions",
-    );
+    refused(&tagged(ARRAY, &[0x84, 14, 0, 0, 0x81, 2]), &[part], "unknown element type 14");
+    refused(&tagged(ARRAY, &[0x84, 0, 0, 0, 0x81, 2]), &[part], "unknown element type 0");
+    refused(&tagged(ARRAY, &[0x84, 11, 0, 2, 0x81, 2]), &[part], "unknown element order 2");
+    refused(&tagged(ARRAY, &[0x84, 11, 0, 0, 0x81, 3]), &[part], "takes 24 bytes, but there are 16");
+    refused(&tagged(ARRAY, &[0x83, 11, 0, 0]), &[part], "4 or 5 elements, not 3");
+    refused(&tagged(ARRAY, &[0x84, 11, 0, 0, 0x89, 1, 1, 1, 1, 1, 1, 1, 1, 1]), &[part], "9 dimensions");
     let huge = [0x1b, 0, 1, 0, 0, 0, 0, 0, 0];
-    refused(
-        &tagged(ARRAY, &[&[0x84, 11, 0, 0, 0x81][..], &huge].concat()),
-        &[part],
-        "not below 2^48",
-    );
+    refused(&tagged(ARRAY, &[&[0x84, 11, 0, 0, 0x81][..], &huge].concat()), &[part], "not below 2^48");
     let large = [0x1b, 0, 0, 0x80, 0, 0, 0, 0, 0];
     let product = [&[0x84, 11, 0, 0, 0x82][..], &large, &large].concat();
     refused(&tagged(ARRAY, &product), &[part], "over the limit of 2^56");
@@ -257,10 +187,7 @@ fn arrays_that_do_not_fit_their_part_are_refused() {
     let Value::Array(array) = read(1, body(&tagged(ARRAY, &empty), &[&[]])).unwrap() else {
         panic!("an array")
     };
-    assert_eq!(
-        (array.len(), array.nbytes(), array.strides().len()),
-        (0, 0, 3)
-    );
+    assert_eq!((array.len(), array.nbytes(), array.strides().len()), (0, 0, 3));
 }
 
 #[test]
@@ -271,32 +198,14 @@ fn strides_that_leave_the_part_are_refused() {
         tagged(ARRAY, &[&begin[..], b"strides", strides].concat())
     };
     assert!(read(1, body(&strided(&[0x82, 0x18, 32, 8]), &[part])).is_ok());
-    refused(
-        &strided(&[0x82, 0x18, 56, 8]),
-        &[part],
-        "reaches from byte 0 to 72 of 64",
-    );
-    refused(
-        &strided(&[0x82, 0x27, 8]),
-        &[part],
-        "reaches from byte -8 to 16 of 64",
-    );
-    let far = [
-        0x82, 0x1b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8,
-    ];
+    refused(&strided(&[0x82, 0x18, 56, 8]), &[part], "reaches from byte 0 to 72 of 64");
+    refused(&strided(&[0x82, 0x27, 8]), &[part], "reaches from byte -8 to 16 of 64");
+    let far = [0x82, 0x1b, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 8];
     refused(&strided(&far), &[part], "reaches from byte 0 to");
-    refused(
-        &strided(&[0x81, 8]),
-        &[part],
-        "has 2 elements, but here are 1",
-    );
+    refused(&strided(&[0x81, 8]), &[part], "has 2 elements, but here are 1");
     refused(&strided(&[0x82, 0, 0]), &[&part[..8]], "over each other");
     let unknown = [&[0x85, 11, 0, 0, 0x80, 0xa1, 0x61][..], b"x\x01"].concat();
-    refused(
-        &tagged(ARRAY, &unknown),
-        &[&part[..8]],
-        "an array has no \"x\"",
-    );
+    refused(&tagged(ARRAY, &unknown), &[&part[..8]], "an array has no \"x\"");
 }
 
 #[test]
@@ -305,15 +214,10 @@ fn a_value_within_sixty_four_lists_is_taken_and_one_within_sixty_five_is_not() {
     let deepest = nested(64);
     let (parts, body_64) = body_of(&ValueRef::Owned(&deepest));
     assert_eq!(read(parts, body_64).unwrap(), deepest);
-    let error = Encoder::new()
-        .plan(&ValueRef::Owned(&nested(65)))
-        .unwrap_err();
+    let error = Encoder::new().plan(&ValueRef::Owned(&nested(65))).unwrap_err();
     assert_eq!(error, WireError::TooDeep { limit: 64 });
     let tree = [vec![0x81; 65], vec![0x01]].concat();
-    assert_eq!(
-        read(0, body(&tree, &[])),
-        Err(WireError::TooDeep { limit: 64 })
-    );
+    assert_eq!(read(0, body(&tree, &[])), Err(WireError::TooDeep { limit: 64 }));
     assert!(read(0, body(&vec![0x81; 1_000_000], &[])).is_err());
 }
 
@@ -323,14 +227,7 @@ fn a_reader_can_set_limits() {
     let limited = |head, items| decode_body(0, Bytes::from(list.clone()), &Limits { head, items });
     assert!(limited(12, 4).is_ok());
     assert_eq!(limited(12, 3), Err(WireError::TooManyItems { limit: 3 }));
-    assert_eq!(
-        limited(11, 4),
-        Err(WireError::TooLong {
-            what: "a head",
-            found: 12,
-            limit: 11
-        })
-    );
+    assert_eq!(limited(11, 4), Err(WireError::TooLong { what: "a head", found: 12, limit: 11 }));
 }
 
 #[test]
@@ -353,17 +250,7 @@ fn arrays_that_cannot_be_sent_are_refused_by_the_sender() {
     assert!(says(array(&[2], Some(&[-4]), 0)).contains("reaches from byte -4 to 4"));
     assert!(says(array(&[2], Some(&[4, 4]), 0)).contains("2 strides for 1 dimensions"));
     assert!(says(array(&[3], Some(&[i64::MIN]), 0)).contains("reaches from byte"));
-    let meta = ArrayMeta {
-        strides: Some(vec![0]),
-        ..ArrayMeta::default()
-    };
-    let error = array_head(
-        DType::Int8,
-        &[5],
-        Order::RowMajor,
-        Some(&meta),
-        &mut Vec::new(),
-    )
-    .unwrap_err();
+    let meta = ArrayMeta { strides: Some(vec![0]), ..ArrayMeta::default() };
+    let error = array_head(DType::Int8, &[5], Order::RowMajor, Some(&meta), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("over each other"));
 }

@@ -38,9 +38,5 @@ fn claimed_lengths_do_not_make_the_reader_ask_for_memory() {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
     encoder.plan(&ValueRef::Array(array)).unwrap();
-    assert_eq!(
-        ALLOCATOR.peak_usage(),
-        before,
-        "planning a plain array asked for memory"
-    );
+    assert_eq!(ALLOCATOR.peak_usage(), before, "planning a plain array asked for memory");
 }

@@ -86,39 +86,19 @@ fn nothing_within_a_list_is_kept() {
 #[test]
 fn an_integer_is_signed_whenever_it_fits() {
     assert_eq!(receive(&ValueRef::UInt(5)), Value::Int(5));
-    assert_eq!(
-        receive(&ValueRef::UInt(i64::MAX as u64)),
-        Value::Int(i64::MAX)
-    );
+    assert_eq!(receive(&ValueRef::UInt(i64::MAX as u64)), Value::Int(i64::MAX));
     assert_eq!(receive(&ValueRef::UInt(1 << 63)), Value::UInt(1 << 63));
     assert_eq!(receive(&ValueRef::Int(i64::MIN)), Value::Int(i64::MIN));
 }
 
 #[test]
 fn borrowed_lists_and_maps_arrive_like_owned_ones() {
-    let items = [
-        ValueRef::Str("a"),
-        ValueRef::Items(vec![ValueRef::Bool(true)]),
-    ];
-    let entries = [
-        ("k", ValueRef::List(&items)),
-        (
-            "l",
-            ValueRef::Entries(vec![("m", ValueRef::Complex(1.0, -2.0))]),
-        ),
-    ];
+    let items = [ValueRef::Str("a"), ValueRef::Items(vec![ValueRef::Bool(true)])];
+    let entries =
+        [("k", ValueRef::List(&items)), ("l", ValueRef::Entries(vec![("m", ValueRef::Complex(1.0, -2.0))]))];
     let expected = Value::Map(vec![
-        (
-            "k".into(),
-            Value::List(vec![
-                Value::String("a".into()),
-                Value::List(vec![Value::Bool(true)]),
-            ]),
-        ),
-        (
-            "l".into(),
-            Value::Map(vec![("m".into(), Value::Complex(1.0, -2.0))]),
-        ),
+        ("k".into(), Value::List(vec![Value::String("a".into()), Value::List(vec![Value::Bool(true)])])),
+        ("l".into(), Value::Map(vec![("m".into(), Value::Complex(1.0, -2.0))])),
     ]);
     assert_eq!(receive(&ValueRef::Map(&entries)), expected);
 }
@@ -129,10 +109,7 @@ fn bytes_move_to_a_part_at_sixty_four() {
         let bytes = vec![9; len];
         let mut encoder = Encoder::new();
         let value = ValueRef::Bytes(&bytes);
-        assert_eq!(
-            usize::from(encoder.plan(&value).unwrap().parts()),
-            usize::from(len >= 64)
-        );
+        assert_eq!(usize::from(encoder.plan(&value).unwrap().parts()), usize::from(len >= 64));
         assert_eq!(receive(&value), Value::Bytes(Bytes::from(bytes.clone())));
     }
 }
@@ -140,16 +117,10 @@ fn bytes_move_to_a_part_at_sixty_four() {
 #[test]
 fn received_parts_share_the_memory_of_the_body() {
     let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
-    let (parts, body) = body_of(&ValueRef::Array(ArrayRef::from_slice(
-        &numbers,
-        &[10, 100],
-        Order::RowMajor,
-    )));
+    let (parts, body) = body_of(&ValueRef::Array(ArrayRef::from_slice(&numbers, &[10, 100], Order::RowMajor)));
     let body = Bytes::from(body);
     let memory = body.as_ptr_range();
-    let Value::Array(array) = decode_body(parts, body, &Limits::default()).unwrap() else {
-        panic!("an array")
-    };
+    let Value::Array(array) = decode_body(parts, body, &Limits::default()).unwrap() else { panic!("an array") };
     assert!(memory.contains(&array.data().as_ptr()));
     assert_eq!(array.shape(), [10, 100]);
     assert_eq!(array.strides(), [800, 8]);
@@ -176,72 +147,37 @@ fn a_loan_with_padding_is_read_in_place_and_sent_on_without_it() {
         names: vec!["x".into(), "y".into()],
     };
     let mut head = Vec::new();
-    let body_len = array_head(
-        DType::Float64,
-        &[2, 3],
-        Order::RowMajor,
-        Some(&meta),
-        &mut head,
-    )
-    .unwrap();
+    let body_len = array_head(DType::Float64, &[2, 3], Order::RowMajor, Some(&meta), &mut head).unwrap();
     let part_len = body_len - align_part(head.len() as u64);
     assert_eq!(part_len, 32 + 3 * 8);
     let numbers = [1.0, 2.0, 3.0, f64::NAN, 4.0, 5.0, 6.0];
-    let part = Array::from_slice(&numbers, &[7], Order::RowMajor)
-        .unwrap()
-        .data()
-        .clone();
+    let part = Array::from_slice(&numbers, &[7], Order::RowMajor).unwrap().data().clone();
     let Value::Array(array) = decode(1, body_len, &head, part.clone(), &Limits::default()).unwrap() else {
         panic!("an array")
     };
-    assert_eq!(
-        (array.strides(), array.unit(), array.names().len()),
-        (vec![32, 8], Some("mol/L"), 2)
-    );
+    assert_eq!((array.strides(), array.unit(), array.names().len()), (vec![32, 8], Some("mol/L"), 2));
     assert_eq!(array.as_slice::<f64>(), None);
-    let Value::Array(sent_on) = receive(&ValueRef::Owned(&Value::Array(array))) else {
-        panic!("an array")
-    };
-    let expected: Vec<u8> = [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0]
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
-        .collect();
+    let Value::Array(sent_on) = receive(&ValueRef::Owned(&Value::Array(array))) else { panic!("an array") };
+    let expected: Vec<u8> =
+        [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|number| number.to_le_bytes()).collect();
     assert_eq!(sent_on.data()[..], expected);
-    assert_eq!(
-        (sent_on.own_strides(), sent_on.unit()),
-        (None, Some("mol/L"))
-    );
+    assert_eq!((sent_on.own_strides(), sent_on.unit()), (None, Some("mol/L")));
 }
 
 #[test]
 fn ticks_travel_only_if_they_are_complete() {
-    let header = Header {
-        next_timestamp: Some(1.0),
-        ticks: Some(3),
-        ..Header::default()
-    };
+    let header = Header { next_timestamp: Some(1.0), ticks: Some(3), ..Header::default() };
     let read = Header::decode(&header.encode()).unwrap();
-    assert_eq!(
-        (read.ticks, read.next_ticks, read.next_timestamp),
-        (None, None, Some(1.0))
-    );
+    assert_eq!((read.ticks, read.next_ticks, read.next_timestamp), (None, None, Some(1.0)));
 }
 
 #[test]
 fn what_the_carrier_keeps_in_a_header_can_be_cleared() {
-    let header = Header {
-        carrier_flags: flags::PLACED,
-        stamp: 7,
-        body_len: 5,
-        ..Header::default()
-    };
+    let header = Header { carrier_flags: flags::PLACED, stamp: 7, body_len: 5, ..Header::default() };
     assert_eq!(header.encode()[7], 5 | 7 << 56);
     assert_eq!(
         Header::decode(&header.without_carrier().encode()).unwrap(),
-        Header {
-            body_len: 5,
-            ..Header::default()
-        }
+        Header { body_len: 5, ..Header::default() }
     );
 }
 
@@ -249,9 +185,7 @@ fn what_the_carrier_keeps_in_a_header_can_be_cleared() {
 fn a_message_has_as_many_parts_as_its_header_can_count_and_no_more() {
     let bytes = [5; 64];
     let list = |parts: usize| ValueRef::Items(vec![ValueRef::Bytes(&bytes); parts]);
-    let Value::List(items) = receive(&list(65_535)) else {
-        panic!("a list was sent")
-    };
+    let Value::List(items) = receive(&list(65_535)) else { panic!("a list was sent") };
     assert_eq!(items.len(), 65_535);
     assert_eq!(items[65_534], Value::Bytes(Bytes::copy_from_slice(&bytes)));
     let error = Encoder::new().plan(&list(65_536)).unwrap_err();

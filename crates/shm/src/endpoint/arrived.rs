@@ -4,7 +4,7 @@
 use crate::memory::ShmError;
 use crate::ring::BODY_WORDS;
 use bytes::Bytes;
-use ligament_wire::{align_part, decode, head_len, Header, Limits, Value, WireError};
+use ligament_wire::{align_part, decode_array_to, head_len, HeaderWords, Limits, Value};
 
 /// Words before the head in a slot whose body is placed: slab and block, offset, head length.
 pub(crate) const PLACE_WORDS: usize = 3;
@@ -26,7 +26,7 @@ pub(crate) enum Place {
 
 /// A message that has arrived.
 pub struct Arrived {
-    pub header: Header,
+    pub header: HeaderWords,
     pub(crate) place: Place,
     pub(crate) words: [u64; BODY_WORDS],
     pub(crate) bytes: Bytes,
@@ -34,7 +34,7 @@ pub struct Arrived {
 
 impl Arrived {
     pub(crate) fn empty() -> Box<Arrived> {
-        let (header, place) = (Header::default(), Place::Nowhere);
+        let (header, place) = (HeaderWords::default(), Place::Nowhere);
         Box::new(Arrived { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
@@ -44,36 +44,53 @@ impl Arrived {
         matches!(self.place, Place::Beside(_) | Place::Whole)
     }
 
-    /// Takes the value out; arrays in it are views of where the message lies.
+    /// Takes the value out, to where it shall stand; arrays in it are views of where the message lies.
     ///
     /// # Errors
     /// `Malformed` when the body is not what the format says.
     #[inline]
-    pub fn take_value(&mut self) -> Result<Value, ShmError> {
-        let bytes = std::mem::take(&mut self.bytes);
-        let Header { parts, body_len, .. } = self.header;
+    pub fn take_value_to(&mut self, to: &mut Value) -> Result<(), ShmError> {
+        let parts = self.header.parts();
         match self.place {
-            Place::Nowhere => Ok(Value::None),
+            Place::Nowhere => {
+                *to = Value::None;
+                Ok(())
+            }
             Place::Beside(head) => {
                 let words: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
-                value(decode(parts, body_len, &words[..head], bytes, &Limits::default()))
+                let bytes = std::mem::take(&mut self.bytes);
+                decode(parts, self.header.body_len(), &words[..head], bytes, to)
             }
             Place::Inline => {
                 let body: &[u8] = bytemuck::cast_slice(&self.words);
-                whole(parts, &body[..body_len as usize], |parts| Bytes::copy_from_slice(parts))
+                let body = &body[..self.header.body_len() as usize];
+                whole(parts, body, |parts| Bytes::copy_from_slice(parts), to)
             }
-            Place::Whole => whole(parts, &bytes, |parts| bytes.slice_ref(parts)),
+            Place::Whole => {
+                let bytes = std::mem::take(&mut self.bytes);
+                whole(parts, &bytes, |parts| bytes.slice_ref(parts), to)
+            }
         }
+    }
+
+    /// Takes the value out; else as `take_value_to`.
+    pub fn take_value(&mut self) -> Result<Value, ShmError> {
+        let mut value = Value::None;
+        self.take_value_to(&mut value)?;
+        Ok(value)
     }
 }
 
 #[inline]
-fn value(decoded: Result<Value, WireError>) -> Result<Value, ShmError> {
-    decoded.map_err(|error| ShmError::Malformed(error.to_string()))
+fn decode(parts: u16, body_len: u64, head: &[u8], bytes: Bytes, to: &mut Value) -> Result<(), ShmError> {
+    match decode_array_to(parts, body_len, head, bytes, &Limits::default(), to) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(ShmError::Malformed(error.to_string())),
+    }
 }
 
 /// The value of a whole body. The head is copied before it is parsed: a sender could still write where it lies.
-fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes) -> Result<Value, ShmError> {
+fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes, to: &mut Value) -> Result<(), ShmError> {
     let head_len = head_len(parts, body).map_err(|error| ShmError::Malformed(error.to_string()))?;
     let Some(head) = usize::try_from(head_len).ok().and_then(|head_len| body.get(..head_len)) else {
         return Err(ShmError::Malformed(format!("a head of {head_len} in {} bytes", body.len())));
@@ -89,5 +106,5 @@ fn whole(parts: u16, body: &[u8], share: impl FnOnce(&[u8]) -> Bytes) -> Result<
     };
     let first = (align_part(head_len) as usize).min(body.len());
     let shared = if parts == 0 { Bytes::new() } else { share(&body[first..]) };
-    value(decode(parts, body.len() as u64, head, shared, &Limits::default()))
+    decode(parts, body.len() as u64, head, shared, to)
 }

@@ -9,7 +9,7 @@ mod send;
 mod wait;
 
 pub use arrived::Arrived;
-pub use send::{Contiguous, Loan, Source};
+pub use send::{Contiguous, Loan, Nothing, Source};
 
 use crate::area::{Front, Layout};
 use crate::barrier;
@@ -21,7 +21,6 @@ use ligament_wire::control::ChannelInfo;
 use peers::{InPeer, OutPeer, Outbox};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Bytes of address space for the rings that an endpoint writes; they cost memory only as they grow.
@@ -132,7 +131,9 @@ pub struct Endpoint<C> {
     body: Box<send::SlotBody>,
     custodian: C,
     control_seen: u32,
-    pinned: Arc<AtomicU64>,
+    /// Bytes that views hold, as last looked up, and those lent since.
+    pinned_guess: u64,
+    pinned_looks: u32,
     pinned_limit: u64,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
@@ -216,7 +217,8 @@ impl<C: Custodian> Endpoint<C> {
             body: Box::default(),
             custodian,
             control_seen: 0,
-            pinned: Arc::new(AtomicU64::new(0)),
+            pinned_guess: 0,
+            pinned_looks: 0,
             pinned_limit,
             interrupt: None,
             run_ends: None,
@@ -244,7 +246,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Bytes of others' memory that live views hold.
     pub fn pinned(&self) -> u64 {
-        self.pinned.load(Ordering::Relaxed)
+        self.inn.iter().filter_map(|peer| peer.ring.as_ref()).map(|ring| ring.lent.bytes_out()).sum()
     }
 
     /// While waiting, `check` is asked after each park (at most a second); when it says yes, the wait ends with
@@ -290,10 +292,9 @@ impl<C: Custodian> Endpoint<C> {
                     )));
                 }
                 let map = Mapping::writable(&self.area, at, len)?;
-                let pinned = self.pinned.clone();
                 let board = self.board.clone();
                 match self.inn.iter_mut().find(|peer| peer.endpoint == from) {
-                    Some(peer) => peer.open(outbox, offset, slots, map, board, pinned)?,
+                    Some(peer) => peer.open(outbox, offset, slots, map, board)?,
                     None => {
                         return Err(ShmError::Malformed(format!(
                             "endpoint {from} opened a ring without a conduit"
@@ -303,7 +304,9 @@ impl<C: Custodian> Endpoint<C> {
             }
             AgentNotice::SlabDropped { of, slab } => {
                 if let Some(peer) = self.inn.iter_mut().find(|peer| peer.endpoint == of) {
-                    peer.forget_slab(slab);
+                    if let Some(ring) = &mut peer.ring {
+                        ring.lent.forget_slab(slab);
+                    }
                 }
             }
             AgentNotice::Budget { channel, bytes } => {

@@ -94,7 +94,8 @@ pub(crate) struct Link {
     inbox: Inbox,
     board: Arc<Board>,
     sender: u32,
-    pinned: Arc<AtomicU64>,
+    /// Bytes of views that have been dropped; beside it stands what was lent, in `InPeer`.
+    returned: AtomicU64,
 }
 
 impl Link {
@@ -107,56 +108,152 @@ impl Link {
     }
 }
 
-/// A slab of a peer, mapped, with the way back to its sender.
-pub(crate) struct ReadSlab {
-    map: Mapping,
-    link: Arc<Link>,
-}
-
-/// A view's hold on a block of a peer.
+/// A view's hold on a block of a peer. It refers to the slab's mapping and to the link without counting: `Lent`
+/// keeps both for as long as not all that was lent has been returned.
 struct Lease {
-    slab: Arc<ReadSlab>,
-    offset: usize,
+    start: *const u8,
     len: usize,
+    link: NonNull<Link>,
     block: u32,
 }
+
+// SAFETY: the memory that a lease points to is not bound to a thread, and the link is only used through atomics.
+unsafe impl Send for Lease {}
 
 impl AsRef<[u8]> for Lease {
     #[inline]
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the range was checked against the mapping when the lease was made; the sender does not write it
-        // until the release below (peers may be wrong: then the numbers are wrong, as with any shared memory).
-        unsafe { std::slice::from_raw_parts(self.slab.map.start().add(self.offset), self.len) }
+        // SAFETY: the range was checked against the mapping when the lease was made, and the mapping lives while
+        // the lease does (see `Lent`). The sender does not write it until the release below (peers may be wrong:
+        // then the numbers are wrong, as with any shared memory).
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
 impl Drop for Lease {
     #[inline]
     fn drop(&mut self) {
-        let link = &self.slab.link;
-        link.pinned.fetch_sub(self.len as u64, Ordering::Relaxed);
+        // SAFETY: the link lives until this lease is counted as returned, which is the last thing done with it:
+        // what comes after that would be a use after free.
+        let link = unsafe { self.link.as_ref() };
         link.inbox.release(self.block);
         link.wake_sender();
+        link.returned.fetch_add(self.len as u64 + LEASE, Ordering::Release);
     }
 }
 
-impl ReadSlab {
-    /// A view of `len` bytes at `offset`, released when the last of its clones is dropped.
+/// What a lease counts for besides its bytes, so that one of no bytes counts too.
+const LEASE: u64 = 1 << 40;
+const LEASE_BYTES: u64 = LEASE - 1;
+
+/// The mappings of a peer's slabs, and what views of them are out. Only the endpoint's thread touches it, but for
+/// the link's count of what has been returned.
+pub(crate) struct Lent {
+    /// Ours, unless views outlive us.
+    link: NonNull<Link>,
+    /// Bytes lent, with `LEASE` for each lease, wrapping.
+    lent: u64,
+    maps: HashMap<u32, Mapping>,
+    /// The slab used last: number, first byte, length.
+    last: Option<(u32, *const u8, u64)>,
+    /// Slabs that their sender gave back while views were out.
+    gone: Vec<Mapping>,
+}
+
+// SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor is the link.
+unsafe impl Send for Lent {}
+
+impl Lent {
+    fn new(link: Link) -> Lent {
+        let link = NonNull::from(Box::leak(Box::new(link)));
+        Lent { link, lent: 0, maps: HashMap::new(), last: None, gone: Vec::new() }
+    }
+
+    /// What is out: leases in the high bits, bytes in the low ones.
+    #[inline]
+    fn out(&self) -> u64 {
+        self.lent.wrapping_sub(self.link().returned.load(Ordering::Acquire))
+    }
+
+    /// Bytes of views that are out.
+    #[inline]
+    pub fn bytes_out(&self) -> u64 {
+        self.out() & LEASE_BYTES
+    }
+
+    /// The link to the peer.
+    #[inline]
+    pub fn link(&self) -> &Link {
+        // SAFETY: made by `new`, and freed by `drop` only.
+        unsafe { self.link.as_ref() }
+    }
+
+    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped. `fetch`
+    /// asks the agent for the slab the first time.
     ///
     /// # Errors
     /// `Malformed` if that is not within the slab.
     #[inline]
-    pub fn lease(self: &Arc<Self>, offset: u64, len: u64, block: u32) -> Result<Bytes, ShmError> {
-        if offset.checked_add(len).is_none_or(|end| end > self.map.len() as u64) {
-            return Err(self.outside(offset, len));
+    pub fn lease(
+        &mut self,
+        slab: u32,
+        offset: u64,
+        len: u64,
+        block: u32,
+        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
+    ) -> Result<Bytes, ShmError> {
+        let (start, size) = match self.last {
+            Some((last, start, size)) if last == slab => (start, size),
+            _ => self.find(slab, fetch)?,
+        };
+        if offset.checked_add(len).is_none_or(|end| end > size) {
+            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")));
         }
-        self.link.pinned.fetch_add(len, Ordering::Relaxed);
-        Ok(Bytes::from_owner(Lease { slab: self.clone(), offset: offset as usize, len: len as usize, block }))
+        self.lent = self.lent.wrapping_add(len + LEASE);
+        Ok(Bytes::from_owner(Lease {
+            start: start.wrapping_add(offset as usize),
+            len: len as usize,
+            link: self.link,
+            block,
+        }))
     }
 
     #[cold]
-    fn outside(&self, offset: u64, len: u64) -> ShmError {
-        ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {}", self.map.len()))
+    fn find(
+        &mut self,
+        slab: u32,
+        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
+    ) -> Result<(*const u8, u64), ShmError> {
+        if !self.maps.contains_key(&slab) {
+            let (fd, bytes) = fetch()?;
+            self.maps.insert(slab, Mapping::readable(&fd, 0, bytes as usize)?);
+        }
+        let map = &self.maps[&slab];
+        let found = (map.start().cast_const(), map.len() as u64);
+        self.last = Some((slab, found.0, found.1));
+        Ok(found)
+    }
+
+    /// The peer gave a slab back: it is unmapped as soon as no view is out.
+    pub fn forget_slab(&mut self, slab: u32) {
+        self.gone.extend(self.maps.remove(&slab));
+        self.last = None;
+        if self.out() == 0 {
+            self.gone.clear();
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if self.out() == 0 {
+            // SAFETY: from `Box::leak`, and no lease refers to it any more.
+            drop(unsafe { Box::from_raw(self.link.as_ptr()) });
+        } else {
+            // Views outlive the endpoint: what they point to stays, to the end of the process.
+            std::mem::take(&mut self.maps).into_values().for_each(std::mem::forget);
+            std::mem::take(&mut self.gone).into_iter().for_each(std::mem::forget);
+        }
     }
 }
 
@@ -164,16 +261,13 @@ impl ReadSlab {
 pub(crate) struct InPeer {
     pub endpoint: u32,
     pub ring: Option<InRing>,
-    slabs: HashMap<u32, Arc<ReadSlab>>,
-    /// The slab used last.
-    last_slab: Option<(u32, Arc<ReadSlab>)>,
     pub overlays: HashMap<u32, Arc<Value>>,
 }
 
 /// The reading end of a peer's ring.
 pub(crate) struct InRing {
     pub reader: RingReader,
-    pub link: Arc<Link>,
+    pub lent: Lent,
     outbox: OwnedFd,
     /// Keeps the present segment mapped; the reader points into it.
     segment: Mapping,
@@ -192,7 +286,7 @@ fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, No
 
 impl InPeer {
     pub fn new(endpoint: u32) -> InPeer {
-        InPeer { endpoint, ring: None, slabs: HashMap::new(), last_slab: None, overlays: HashMap::new() }
+        InPeer { endpoint, ring: None, overlays: HashMap::new() }
     }
 
     /// The peer has opened its ring to us.
@@ -203,46 +297,15 @@ impl InPeer {
         slots: u32,
         inbox: Mapping,
         board: Arc<Board>,
-        pinned: Arc<AtomicU64>,
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
-        let link = Arc::new(Link { inbox: Inbox::new(inbox)?, board, sender: self.endpoint, pinned });
-        let taken = NonNull::from(link.inbox.taken());
-        // SAFETY: `segment` and `link` live in the same struct as the reader and are replaced with it.
+        let returned = AtomicU64::new(0);
+        let lent = Lent::new(Link { inbox: Inbox::new(inbox)?, board, sender: self.endpoint, returned });
+        let taken = NonNull::from(lent.link().inbox.taken());
+        // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, slots as usize, taken) };
-        self.ring = Some(InRing { reader, link, outbox, segment });
+        self.ring = Some(InRing { reader, lent, outbox, segment });
         Ok(())
-    }
-
-    /// The peer's slab of this number; `fetch` asks the agent for it the first time.
-    #[inline]
-    pub fn slab(
-        &mut self,
-        slab: u32,
-        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
-    ) -> Result<&Arc<ReadSlab>, ShmError> {
-        if self.last_slab.as_ref().is_none_or(|(last, _)| *last != slab) {
-            let found = match self.slabs.get(&slab) {
-                Some(found) => found.clone(),
-                None => {
-                    let (fd, bytes) = fetch()?;
-                    let link = self.ring.as_ref().expect("its ring named the slab").link.clone();
-                    let found = Arc::new(ReadSlab { map: Mapping::readable(&fd, 0, bytes as usize)?, link });
-                    self.slabs.insert(slab, found.clone());
-                    found
-                }
-            };
-            self.last_slab = Some((slab, found));
-        }
-        Ok(&self.last_slab.as_ref().expect("just set").1)
-    }
-
-    /// The peer gave a slab back; views that live keep their own hold on it.
-    pub fn forget_slab(&mut self, slab: u32) {
-        self.slabs.remove(&slab);
-        if self.last_slab.as_ref().is_some_and(|(id, _)| *id == slab) {
-            self.last_slab = None;
-        }
     }
 }
 

@@ -10,19 +10,21 @@ use crate::memory::ShmError;
 use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::status::State;
 use bytes::Bytes;
-use ligament_wire::{align_part, flags, Header, Kind, Value};
+use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// Looks at one ring before the general wait begins.
 const EAGER: u32 = 500;
+/// Views above this are counted exactly at once.
+const LARGE: u64 = 64 << 10;
 /// Boxes of messages kept for the next ones.
 const SPARE: usize = 32;
 
 /// A message that comes in chunks.
 pub(crate) struct Assembly {
     body: Vec<u8>,
-    header: Header,
+    header: HeaderWords,
 }
 
 /// What one message costs of its channel's budget: its slot, and its body if that lies in a slab.
@@ -133,26 +135,37 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn hand_over(&mut self, index: usize, message: &mut Arrived) -> Result<(), ShmError> {
         let in_slab = message.in_slab();
-        let body_len = message.header.body_len;
+        let body_len = message.header.body_len();
         let channel = &mut self.receives[index];
         channel.credited += cost(in_slab, body_len);
         if let Some(credit) = self.front.credit(index as u32) {
             credit.store(channel.credited, Ordering::Release);
         }
         if let Some(ring) = &self.inn[channel.peer].ring {
-            ring.link.wake_sender();
+            ring.lent.link().wake_sender();
         }
-        if message.header.kind == Kind::Data {
-            self.front.status().count_received(body_len, message.header.timestamp);
+        if message.header.is_data() {
+            self.front.status().count_received(body_len, message.header.timestamp());
         }
         if in_slab {
-            let pinned = self.pinned.load(Ordering::Relaxed);
-            self.front.status().set_pinned(pinned);
-            if pinned > self.pinned_limit {
+            if self.note_pinned(body_len) > self.pinned_limit {
                 message.bytes = copy_out(&message.bytes)?;
             }
         }
         Ok(())
+    }
+
+    /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near the
+    /// limit, and every now and then.
+    #[inline]
+    fn note_pinned(&mut self, len: u64) -> u64 {
+        self.pinned_guess += len;
+        self.pinned_looks = self.pinned_looks.wrapping_add(1);
+        if len >= LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
+            self.pinned_guess = self.pinned();
+            self.front.status().set_pinned(self.pinned_guess);
+        }
+        self.pinned_guess
     }
 
     /// An overlay that a channel's sender has announced.
@@ -165,17 +178,17 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn take_slot(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
         let ring = self.inn[peer].ring.as_mut().expect("it was ready");
-        let Some(words) = ring.reader.peek() else {
+        if !ring.reader.peek(&mut message.header.0) {
             return Ok(None);
-        };
-        message.header = Header::decode(&words).map_err(malformed)?;
-        let header = message.header;
-        if header.carrier_flags & flags::STREAM != 0 || !matches!(header.kind, Kind::Data | Kind::End) {
+        }
+        message.header.check().map_err(malformed)?;
+        let ordinary = message.header.is_data() || message.header.is_end();
+        if !ordinary || message.header.flags() & flags::STREAM != 0 {
             return self.take_special(peer, message);
         }
         self.take_body(peer, message)?;
-        let index = self.channel_index(header.conduit)?;
-        self.check_sequence(index, peer, &header)?;
+        let index = self.channel_index(message.header.conduit())?;
+        self.check_sequence(index, peer, &message.header)?;
         Ok(Some(index))
     }
 
@@ -194,12 +207,14 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     #[inline]
-    fn check_sequence(&mut self, index: usize, peer: usize, header: &Header) -> Result<(), ShmError> {
+    fn check_sequence(&mut self, index: usize, peer: usize, header: &HeaderWords) -> Result<(), ShmError> {
         let channel = &mut self.receives[index];
-        if channel.sequence != header.sequence || channel.peer != peer {
+        if channel.sequence != header.sequence() || channel.peer != peer {
             return Err(ShmError::Malformed(format!(
                 "message {} of channel {} came where message {} was due",
-                header.sequence, header.conduit, channel.sequence
+                header.sequence(),
+                header.conduit(),
+                channel.sequence
             )));
         }
         channel.sequence += 1;
@@ -209,10 +224,11 @@ impl<C: Custodian> Endpoint<C> {
     /// Reads the body of the peeked slot and takes the slot.
     #[inline]
     fn take_body(&mut self, peer: usize, message: &mut Arrived) -> Result<(), ShmError> {
-        let InPeer { ring, .. } = &mut self.inn[peer];
-        let reader = &mut ring.as_mut().expect("a slot was peeked").reader;
-        let body_len = message.header.body_len;
-        if message.header.carrier_flags & flags::PLACED == 0 {
+        let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
+        let ring = ring.as_mut().expect("a slot was peeked");
+        let reader = &mut ring.reader;
+        let body_len = message.header.body_len();
+        if message.header.flags() & flags::PLACED == 0 {
             if body_len > BODY_BYTES as u64 {
                 return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
             }
@@ -233,26 +249,25 @@ impl<C: Custodian> Endpoint<C> {
         if beside && used > 8 {
             reader.body(&mut message.words[..used]);
         }
-        let (custodian, from) = (&mut self.custodian, self.inn[peer].endpoint);
-        let slab = self.inn[peer].slab(slab, || custodian.fetch_slab(from, slab))?;
         let (place, len) = if beside {
             (Place::Beside(head_len as usize), body_len.saturating_sub(align_part(head_len)))
         } else {
             (Place::Whole, body_len)
         };
-        message.bytes = slab.lease(offset, len, block)?;
+        message.bytes =
+            ring.lent.lease(slab, offset, len, block, || self.custodian.fetch_slab(*endpoint, slab))?;
         message.place = place;
-        self.inn[peer].ring.as_mut().expect("a slot was peeked").reader.take();
+        ring.reader.take();
         Ok(())
     }
 
     /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
     #[cold]
     fn take_special(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
-        if message.header.carrier_flags & flags::STREAM != 0 {
+        if message.header.flags() & flags::STREAM != 0 {
             return self.take_chunk(peer, message);
         }
-        match message.header.kind {
+        match message.header.decode().map_err(malformed)?.kind {
             Kind::Carrier => {
                 let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
                 let mut place = [0; 2];
@@ -264,7 +279,7 @@ impl<C: Custodian> Endpoint<C> {
             Kind::Overlay => {
                 self.take_body(peer, message)?;
                 let value = message.take_value()?;
-                self.inn[peer].overlays.insert(message.header.overlay, Arc::new(value));
+                self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
             Kind::Skip(_) => {
@@ -281,22 +296,21 @@ impl<C: Custodian> Endpoint<C> {
     /// One chunk of a message that its sender had no memory for: it is copied to where the whole will stand.
     fn take_chunk(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
         let header = message.header;
-        let ring = self.inn[peer].ring.as_mut().expect("a slot was peeked");
+        let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
+        let ring = ring.as_mut().expect("a slot was peeked");
         let mut place = [0; 4];
         ring.reader.body(&mut place);
         let [ids, offset, len, at] = place;
         let (slab, block) = (ids as u32, (ids >> 32) as u32);
-        let (custodian, from) = (&mut self.custodian, self.inn[peer].endpoint);
-        let slab = self.inn[peer].slab(slab, || custodian.fetch_slab(from, slab))?;
-        let chunk = slab.lease(offset, len, block)?;
-        self.inn[peer].ring.as_mut().expect("a slot was peeked").reader.take();
-        let index = self.channel_index(header.conduit)?;
+        let chunk = ring.lent.lease(slab, offset, len, block, || self.custodian.fetch_slab(*endpoint, slab))?;
+        ring.reader.take();
+        let index = self.channel_index(header.conduit())?;
         let channel = &mut self.receives[index];
         if at == 0 {
             let mut body = Vec::new();
-            usize::try_from(header.body_len).ok().and_then(|n| body.try_reserve_exact(n).ok()).ok_or_else(
+            usize::try_from(header.body_len()).ok().and_then(|n| body.try_reserve_exact(n).ok()).ok_or_else(
                 || ShmError::OutOfMemory {
-                    bytes: header.body_len,
+                    bytes: header.body_len(),
                     reason: "the receiver cannot hold the message that is being streamed to it".into(),
                 },
             )?;
@@ -304,9 +318,9 @@ impl<C: Custodian> Endpoint<C> {
         }
         let wrong = || ShmError::Malformed(format!("a chunk at {at} that does not continue its message"));
         let assembly = channel.assembling.as_mut().ok_or_else(wrong)?;
-        let total = assembly.header.body_len;
+        let total = assembly.header.body_len();
         if assembly.body.len() as u64 != at
-            || assembly.header.sequence != header.sequence
+            || assembly.header.sequence() != header.sequence()
             || at.checked_add(len).is_none_or(|end| end > total)
         {
             return Err(wrong());

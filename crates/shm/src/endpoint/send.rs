@@ -11,7 +11,7 @@ use crate::memory::{Mapping, ShmError};
 use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
 use crate::slab::{slab_size, BlockId, Place};
 use crate::status::{now, State};
-use ligament_wire::{align_part, flags, Header, Kind, Plan};
+use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -114,6 +114,37 @@ impl Source for Plan<'_, '_> {
     }
 }
 
+/// No body: the value is none.
+pub struct Nothing;
+
+impl Source for Nothing {
+    #[inline]
+    fn head(&self) -> &[u8] {
+        &[]
+    }
+
+    #[inline]
+    fn parts(&self) -> u16 {
+        0
+    }
+
+    #[inline]
+    fn body_len(&self) -> u64 {
+        0
+    }
+
+    #[inline]
+    fn parts_len(&self) -> u64 {
+        0
+    }
+
+    fn write_parts(&self, _: &mut [u8]) {}
+
+    fn write_body(&self, _: &mut [u8]) {}
+
+    fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
+}
+
 /// The commonest body: one array whose elements lie together.
 pub struct Contiguous<'a> {
     /// As `ligament_wire::array_head` makes it.
@@ -209,18 +240,23 @@ impl<C: Custodian> Endpoint<C> {
     /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
     /// the message was then sent to nobody. Otherwise as for waiting.
     #[inline]
-    pub fn send(&mut self, to: &[usize], mut header: Header, source: &impl Source) -> Result<(), ShmError> {
-        header.parts = source.parts();
-        header.body_len = source.body_len();
-        if header.body_len <= BODY_BYTES as u64 {
+    pub fn send(
+        &mut self,
+        to: &[usize],
+        mut header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        let body_len = source.body_len();
+        header.set_body(source.parts(), body_len);
+        if body_len <= BODY_BYTES as u64 {
             self.claim(to, cost(false, 0))?;
             self.body.inline(source);
-            return self.post(to, &header, None);
+            return self.post(to, &mut header, None);
         }
-        self.claim(to, cost(true, header.body_len))?;
+        self.claim(to, cost(true, body_len))?;
         let head = source.head();
         let beside = head.len() <= INLINE_HEAD;
-        let in_slab = if beside { source.parts_len() } else { header.body_len };
+        let in_slab = if beside { source.parts_len() } else { body_len };
         let Some(block) = self.block(in_slab)? else {
             return self.stream(to, header, source);
         };
@@ -237,8 +273,8 @@ impl<C: Custodian> Endpoint<C> {
             self.status().add_transferred(now() - began);
         }
         self.body.placed(&place, block, head);
-        header.carrier_flags |= flags::PLACED;
-        self.post(to, &header, Some(block))
+        header.set_carrier_flag(flags::PLACED);
+        self.post(to, &mut header, Some(block))
     }
 
     /// Memory to fill in place: `len` bytes for an array's elements.
@@ -263,13 +299,12 @@ impl<C: Custodian> Endpoint<C> {
     pub fn send_loan(
         &mut self,
         to: &[usize],
-        mut header: Header,
+        mut header: HeaderWords,
         loan: Loan,
         head: &[u8],
         body_len: u64,
     ) -> Result<(), ShmError> {
-        header.parts = 1;
-        header.body_len = body_len;
+        header.set_body(1, body_len);
         if head.len() > INLINE_HEAD {
             self.pool.give_back(loan.block);
             return Err(ShmError::Malformed(format!("a loan's description of {} bytes", head.len())));
@@ -283,8 +318,8 @@ impl<C: Custodian> Endpoint<C> {
             return Err(error);
         }
         self.body.placed(&self.pool.place(loan.block), loan.block, head);
-        header.carrier_flags |= flags::PLACED;
-        self.post(to, &header, Some(loan.block))
+        header.set_carrier_flag(flags::PLACED);
+        self.post(to, &mut header, Some(loan.block))
     }
 
     /// Takes a loan back unsent.
@@ -294,10 +329,10 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Ends a channel: its receiver learns that nothing more comes.
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
-        let header = Header { kind: Kind::End, ..Header::default() };
+        let mut header = HeaderWords::from(Header { kind: Kind::End, ..Header::default() });
         self.claim(&[channel], cost(false, 0))?;
         self.body.used = 0;
-        self.post(&[channel], &header, None)
+        self.post(&[channel], &mut header, None)
     }
 
     /// Whether all receivers of `to` have been told settings overlay `number`.
@@ -383,21 +418,19 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Writes the slot of one message, with the body that is ready, to each receiver.
     #[inline]
-    fn post(&mut self, to: &[usize], header: &Header, block: Option<BlockId>) -> Result<(), ShmError> {
-        let mut words = header.encode();
+    fn post(&mut self, to: &[usize], header: &mut HeaderWords, block: Option<BlockId>) -> Result<(), ShmError> {
         for &channel in to {
             let out = &mut self.sends[channel];
-            words[0] = words[0] & 0xffff_ffff | u64::from(out.id) << 32;
-            words[1] = out.sequence;
+            header.set_conduit(out.id, out.sequence);
             out.sequence += 1;
             let peer = out.peer;
-            self.write_slot(peer, &words, block)?;
+            self.write_slot(peer, &header.0, block)?;
         }
         if let Some(block) = block {
             self.pool.posted(block);
         }
-        if header.kind == Kind::Data {
-            self.front.status().count_sent(header.body_len * to.len() as u64, header.timestamp);
+        if header.is_data() {
+            self.front.status().count_sent(header.body_len() * to.len() as u64, header.timestamp());
         }
         Ok(())
     }
@@ -524,13 +557,13 @@ impl<C: Custodian> Endpoint<C> {
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
     /// can be had, the receivers put the pieces together in memory of their own.
     #[cold]
-    fn stream(&mut self, to: &[usize], mut header: Header, source: &impl Source) -> Result<(), ShmError> {
-        header.carrier_flags |= flags::STREAM;
-        let mut words = header.encode();
+    fn stream(&mut self, to: &[usize], mut header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        header.set_carrier_flag(flags::STREAM);
+        let body_len = header.body_len();
         let mut at = 0;
-        while at < header.body_len {
-            let len = CHUNK.min(header.body_len - at);
-            let block = self.chunk_block(CHUNK, header.body_len, at == 0)?;
+        while at < body_len {
+            let len = CHUNK.min(body_len - at);
+            let block = self.chunk_block(CHUNK, body_len, at == 0)?;
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
@@ -540,9 +573,8 @@ impl<C: Custodian> Endpoint<C> {
             self.body.used = 4;
             for &channel in to {
                 let out = &self.sends[channel];
-                words[0] = words[0] & 0xffff_ffff | u64::from(out.id) << 32;
-                words[1] = out.sequence;
-                self.write_slot(out.peer, &words, Some(block))?;
+                header.set_conduit(out.id, out.sequence);
+                self.write_slot(out.peer, &header.0, Some(block))?;
             }
             self.pool.posted(block);
             at += len;
@@ -550,7 +582,7 @@ impl<C: Custodian> Endpoint<C> {
         for &channel in to {
             self.sends[channel].sequence += 1;
         }
-        self.status().count_sent(header.body_len * to.len() as u64, header.timestamp);
+        self.status().count_sent(body_len * to.len() as u64, header.timestamp());
         Ok(())
     }
 

@@ -33,29 +33,13 @@ pub fn any_order() -> impl Strategy<Value = Order> {
 }
 
 pub fn any_array() -> impl Strategy<Value = Array> {
-    (
-        any_dtype(),
-        vec(0_u64..4, 0..=8),
-        any_order(),
-        any::<u8>(),
-        any::<bool>(),
-        any::<Option<String>>(),
-    )
+    (any_dtype(), vec(0_u64..4, 0..=8), any_order(), any::<u8>(), any::<bool>(), any::<Option<String>>())
         .prop_map(|(dtype, shape, order, seed, named, unit)| {
             let len = shape.iter().product::<u64>() as usize * dtype.size();
             let data: Vec<u8> = (0..len).map(|byte| seed.wrapping_add(byte as u8)).collect();
-            let names = if named {
-                (0..shape.len())
-                    .map(|axis| format!("axis {axis}"))
-                    .collect()
-            } else {
-                Vec::new()
-            };
-            let meta = (named || unit.is_some()).then_some(ArrayMeta {
-                names,
-                unit,
-                strides: None,
-            });
+            let names =
+                if named { (0..shape.len()).map(|axis| format!("axis {axis}")).collect() } else { Vec::new() };
+            let meta = (named || unit.is_some()).then_some(ArrayMeta { names, unit, strides: None });
             let meta = meta.filter(|meta| !meta.names.is_empty() || meta.unit.is_some());
             Array::new(dtype, &shape, order, Bytes::from(data), meta).unwrap()
         })
@@ -142,43 +126,28 @@ impl Strided {
 
 pub fn any_strided() -> impl Strategy<Value = Strided> {
     let axis = (0_u64..5, -2_i64..=3, 0_u64..2);
-    (any_dtype(), vec(axis, 0..=5), any_order(), any::<u64>()).prop_map(
-        |(dtype, axes, order, shuffle)| {
-            // Each axis steps over `step` elements of a base axis that has some elements to spare.
-            let mut unit = dtype.size() as i64;
-            let (mut shape, mut strides) = (Vec::new(), Vec::new());
-            for (extent, step, spare) in axes {
-                shape.push(extent);
-                strides.push(step * unit);
-                unit *= (extent as i64 * step.abs()).max(1) + spare as i64;
-            }
-            let swap = shuffle as usize % shape.len().max(1);
-            if !shape.is_empty() {
-                shape.rotate_left(swap);
-                strides.rotate_left(swap);
-            }
-            let reach = |pick: fn(i64) -> i64| -> i64 {
-                shape
-                    .iter()
-                    .zip(&strides)
-                    .map(|(&extent, &stride)| pick((extent as i64 - 1).max(0) * stride))
-                    .sum()
-            };
-            let (low, high) = (reach(|reach| reach.min(0)), reach(|reach| reach.max(0)));
-            let len = (high - low) as usize + dtype.size();
-            let data = (0..len)
-                .map(|byte| (byte as u64).wrapping_mul(0x9e37_79b9).to_le_bytes()[1])
-                .collect();
-            Strided {
-                dtype,
-                shape,
-                strides,
-                order,
-                data,
-                offset: -low as usize,
-            }
-        },
-    )
+    (any_dtype(), vec(axis, 0..=5), any_order(), any::<u64>()).prop_map(|(dtype, axes, order, shuffle)| {
+        // Each axis steps over `step` elements of a base axis that has some elements to spare.
+        let mut unit = dtype.size() as i64;
+        let (mut shape, mut strides) = (Vec::new(), Vec::new());
+        for (extent, step, spare) in axes {
+            shape.push(extent);
+            strides.push(step * unit);
+            unit *= (extent as i64 * step.abs()).max(1) + spare as i64;
+        }
+        let swap = shuffle as usize % shape.len().max(1);
+        if !shape.is_empty() {
+            shape.rotate_left(swap);
+            strides.rotate_left(swap);
+        }
+        let reach = |pick: fn(i64) -> i64| -> i64 {
+            shape.iter().zip(&strides).map(|(&extent, &stride)| pick((extent as i64 - 1).max(0) * stride)).sum()
+        };
+        let (low, high) = (reach(|reach| reach.min(0)), reach(|reach| reach.max(0)));
+        let len = (high - low) as usize + dtype.size();
+        let data = (0..len).map(|byte| (byte as u64).wrapping_mul(0x9e37_79b9).to_le_bytes()[1]).collect();
+        Strided { dtype, shape, strides, order, data, offset: -low as usize }
+    })
 }
 
 pub fn any_header() -> impl Strategy<Value = Header> {
@@ -192,28 +161,10 @@ pub fn any_header() -> impl Strategy<Value = Header> {
         Just(Kind::Carrier),
         (64_u8..=127).prop_map(Kind::Skip),
     ];
-    let numbers = (
-        any::<u32>(),
-        any::<u64>(),
-        any::<u32>(),
-        any::<u16>(),
-        any::<u16>(),
-        0..MAX_BODY,
-    );
-    let times = (
-        any::<f64>(),
-        any::<Option<f64>>(),
-        any::<Option<(i64, i64)>>(),
-    );
+    let numbers = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u16>(), any::<u16>(), 0..MAX_BODY);
+    let times = (any::<f64>(), any::<Option<f64>>(), any::<Option<(i64, i64)>>());
     (kind, any::<bool>(), 0_u16..16, any::<u8>(), numbers, times).prop_map(
-        |(
-            kind,
-            compressed,
-            carrier,
-            stamp,
-            (conduit, sequence, overlay, epoch, parts, body_len),
-            times,
-        )| {
+        |(kind, compressed, carrier, stamp, (conduit, sequence, overlay, epoch, parts, body_len), times)| {
             let (timestamp, next_timestamp, ticks) = times;
             Header {
                 kind,
