@@ -97,6 +97,9 @@ impl Instance {
 
     fn give(&self, py: Python<'_>, port: &str, times: Times, loan: &Loan, slot: Option<u32>) -> PyResult<()> {
         let mut core = self.core(py)?;
+        if !loan.is_of(&self.returned) {
+            return Err(usage(py, "this loan is another instance's; send it with the one that lent it"));
+        }
         let Some(loan) = loan.give_away(py) else {
             return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
         };

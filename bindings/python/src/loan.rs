@@ -63,6 +63,11 @@ impl Loan {
         Ok(Loan { memory: memory.unbind(), array: array.unbind() })
     }
 
+    /// Whether the instance with this list lent it.
+    pub fn is_of(&self, returned: &Returned) -> bool {
+        Arc::ptr_eq(&self.memory.get().returned, returned)
+    }
+
     /// Takes the loan out to be sent; none if it was sent before. The array is read-only from now on.
     pub fn give_away(&self, py: Python<'_>) -> Option<CoreLoan> {
         let loan = self.memory.get().loan.lock().unwrap_or_else(PoisonError::into_inner).take();
