@@ -98,6 +98,33 @@ fn polite() -> Result<(), Error> {
     Ok(())
 }
 
+/// Sends one message of so many bytes.
+fn big(bytes: usize) -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::OF, "out");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        let value = ligament_instance::Value::Bytes(vec![7; bytes].into());
+        if let Err(error) = instance.send("out", &Outgoing::at(0.0, &value), None) {
+            instance.error_shutdown(&error.to_string())?;
+            std::process::exit(1);
+        }
+    }
+    Ok(())
+}
+
+/// Receives it.
+fn gulp(bytes: usize) -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::FInit, "in");
+    let mut instance = Instance::new(Some(&ports))?;
+    while instance.reuse_instance()? {
+        let ligament_instance::Value::Bytes(got) = instance.receive("in", None)?.data else {
+            panic!("no bytes");
+        };
+        assert!(got.len() == bytes && got.iter().all(|&byte| byte == 7));
+    }
+    Ok(())
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
@@ -106,6 +133,8 @@ fn main() {
         Some("flood") => flood(),
         Some("drain") => drain(),
         Some("polite") => polite(),
+        Some("big") => big(arguments[1].parse().expect("a number")),
+        Some("gulp") => gulp(arguments[1].parse().expect("a number")),
         Some("silent") => return,
         other => panic!("unknown role {other:?}"),
     };

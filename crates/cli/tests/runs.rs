@@ -470,3 +470,42 @@ implementations:
     finish(run);
     place.assert_all_gone();
 }
+
+/// A message of 8 MiB, in a run whose messages may take so much memory.
+fn big_message(test: &str, memory: &str) -> (Place, Output) {
+    let model = "ymmsl_version: v0.1
+model:
+  name: pair
+  components:
+    big: {implementation: big, ports: {o_f: out}}
+    gulp: {implementation: gulp, ports: {f_init: in}}
+  conduits:
+    big.out: gulp.in
+implementations:
+  big: {executable: PEER, args: [big, '8388608']}
+  gulp: {executable: PEER, args: [gulp, '8388608']}
+ligament:
+  memory: MEMORY
+";
+    let place = Place::with_model(test, &model.replace("MEMORY", memory));
+    let output = place.run(&["--quiet"]);
+    (place, output)
+}
+
+#[test]
+fn a_message_that_the_runs_memory_does_not_hold_streams_through() {
+    for memory in ["64 MiB", "6 MiB"] {
+        let (place, output) = big_message(&memory.replace(' ', ""), memory);
+        assert_eq!(output.status.code(), Some(0), "{memory}: {}", text(&output.stderr));
+        place.assert_all_gone();
+    }
+}
+
+#[test]
+fn a_run_without_memory_for_its_messages_ends_with_that_reason() {
+    let (place, output) = big_message("tiny", "64 kB");
+    assert_eq!(output.status.code(), Some(1));
+    let why = reason(&output);
+    assert!(why.contains("big reported an error") && why.contains("no memory for"), "{why}");
+    place.assert_all_gone();
+}

@@ -290,11 +290,17 @@ fn every_unclean_end_ends_the_run_with_its_own_reason() {
 }
 
 #[test]
-fn one_that_never_registers_and_exits_cleanly_is_a_failure() {
-    let mut core = core_of(plan());
-    core.exited(MICRO, Exit::Status(0));
-    let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
-    assert!(failure.what.contains("never registered"));
+fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
+    for (exit, words) in [
+        (Exit::Status(0), "never registered"),
+        (Exit::Status(127), "exit status 127 before it had registered"),
+        (Exit::Signal(9), "SIGKILL"),
+    ] {
+        let mut core = core_of(plan());
+        core.exited(MICRO, exit);
+        let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
+        assert!(failure.what.contains(words), "{}", failure.what);
+    }
 }
 
 #[test]
