@@ -1,4 +1,4 @@
-"""What the tests share: a watchdog, two-component models, and runs in a directory of their own."""
+"""What the tests share: a watchdog, two-component models, components that serve and drain, and runs in a directory of their own."""
 
 import faulthandler
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import ligament
-from ligament import Model, RunResult
+from ligament import ClosedError, Instance, Message, Model, Operator, RunResult
 
 TOO_LONG = 120
 """Seconds after which a test is taken to hang: all threads are shown, and the process ends."""
@@ -48,3 +48,26 @@ def dialogue() -> Model:
     model.connect("asker.question", "teller.question")
     model.connect("teller.answer", "asker.answer")
     return model
+
+
+def serve(answer):
+    """The function of a `teller` that answers each question with `answer(data)`."""
+
+    def teller():
+        instance = Instance({Operator.S: ["question"], Operator.O_I: ["answer"]})
+        while instance.reuse_instance():
+            while True:
+                try:
+                    question = instance.receive("question")
+                except ClosedError:
+                    break
+                instance.send("answer", Message(question.timestamp, data=answer(question.data)))
+
+    return teller
+
+
+def drain():
+    """A component that takes what comes."""
+    instance = Instance()
+    while instance.reuse_instance():
+        pass
