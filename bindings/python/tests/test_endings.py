@@ -36,7 +36,7 @@ def test_an_exception_in_a_component_ends_the_run_with_its_text_first(run_in):
         run_in(pipe(), {"sender": sender, "receiver": drain})
     first = str(caught.value).splitlines()[0]
     assert first.startswith("sender ") and "ValueError: the mesh is tangled" in first
-    assert "test_run.py" in first
+    assert "test_endings.py" in first
     result = caught.value.result
     assert result.state == "failed" and result.failed == "sender"
     assert "is about to fail" in result.output("sender")
