@@ -226,7 +226,10 @@ impl Lent {
     ) -> Result<(*const u8, u64), ShmError> {
         if !self.maps.contains_key(&slab) {
             let (fd, bytes) = fetch()?;
-            self.maps.insert(slab, Mapping::readable(&fd, 0, bytes as usize)?);
+            let len = bytes as usize;
+            // Writable where its sender allows it: see `slab::is_shared`.
+            let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
+            self.maps.insert(slab, map);
         }
         let map = &self.maps[&slab];
         let found = (map.start().cast_const(), map.len() as u64);
