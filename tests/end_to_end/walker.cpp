@@ -10,8 +10,9 @@ int main() {
         auto number = instance.get_setting_as<std::int64_t>("start");
         const auto steps = instance.get_setting_as<std::int64_t>("steps");
         for (std::int64_t step = 0; step < steps; ++step) {
-            instance.send("out", ligament::Message(static_cast<double>(step), number));
-            number = instance.receive("in").data().as<std::int64_t>() + 1;
+            instance.send("out", static_cast<double>(step), number);
+            const ligament::Message message = instance.receive("in");
+            number = message.data().as<std::int64_t>() + 1;
         }
         std::ofstream("number.txt") << number;
     }
