@@ -10,7 +10,7 @@ use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::Endpoint;
 use ligament_wire::control::Request;
-use ligament_wire::{decode_body, Encoder, Limits};
+use ligament_wire::{decode_body, ArrayKind, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
 
 /// How important a line in the run's log is.
@@ -66,6 +66,8 @@ pub struct Instance {
     log_level: LogLevel,
     pub(crate) encoder: Encoder,
     pub(crate) head: Vec<u8>,
+    /// For which kind of array `head` stands, if for one.
+    pub(crate) head_kind: Option<ArrayKind>,
 }
 
 impl Instance {
@@ -115,6 +117,7 @@ impl Instance {
             log_level: LogLevel::from_number(welcome.log_level),
             encoder: Encoder::new(),
             head: Vec::new(),
+            head_kind: None,
         })
     }
 

@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
-use ligament_shm::endpoint::{Contiguous, Nothing, Source};
-use ligament_wire::{array_head, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
+use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_wire::{array_head, ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 
 impl Instance {
     /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
@@ -63,17 +63,40 @@ impl Instance {
         if header.overlay() != 0 {
             self.announce_overlay(port, slot)?;
         }
-        let body_len = match array_head(array.dtype, array.shape, array.order, None, &mut self.head) {
-            Ok(body_len) => body_len,
-            Err(error) => return Err(self.unsendable(port, slot, &error.to_string())),
-        };
-        let source = Contiguous { head: &self.head, data: array.data };
-        if source.body_len() != body_len {
-            let text = format!("{} bytes for an array of shape {:?}", array.data.len(), array.shape);
-            return Err(self.unsendable(port, slot, &text));
+        match self.plan_head(array.dtype, array.shape, array.order) {
+            Ok(bytes) if bytes == array.data.len() => {}
+            Ok(bytes) => {
+                let text = format!(
+                    "{} bytes for an array of shape {:?}, which takes {bytes}",
+                    array.data.len(),
+                    array.shape
+                );
+                return Err(self.unsendable(port, slot, &text));
+            }
+            Err(error) => return Err(self.unsendable(port, slot, &error)),
         }
+        let source = Contiguous { head: &self.head, data: array.data };
         let to = &self.table.ports[port].slots[slot];
         self.endpoint.send(to, header, &source).map_err(|error| self.while_sending(error, port, slot))
+    }
+
+    /// Has the head for a contiguous array in `self.head`, and says how many bytes its elements take. The array
+    /// before was mostly alike, so that there is nothing to do.
+    #[inline]
+    fn plan_head(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<usize, String> {
+        match self.head_kind {
+            Some(kind) if kind.is(dtype, shape, order) => Ok(kind.bytes()),
+            _ => self.plan_head_anew(dtype, shape, order),
+        }
+    }
+
+    #[cold]
+    fn plan_head_anew(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<usize, String> {
+        self.head_kind = None;
+        array_head(dtype, shape, order, None, &mut self.head).map_err(|error| error.to_string())?;
+        let kind = ArrayKind::new(dtype, shape, order).map_err(|error| error.to_string())?;
+        self.head_kind = Some(kind);
+        Ok(kind.bytes())
     }
 
     #[cold]
@@ -98,9 +121,14 @@ impl Instance {
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;
-        let bytes = array_head(dtype, shape, order, meta.as_ref(), &mut self.head)
-            .map_err(|error| Error::Usage(error.to_string()))?
-            .saturating_sub(ligament_wire::align_part(self.head.len() as u64));
+        let bytes = if meta.is_none() {
+            self.plan_head(dtype, shape, order).map_err(Error::Usage)? as u64
+        } else {
+            self.head_kind = None;
+            array_head(dtype, shape, order, meta.as_ref(), &mut self.head)
+                .map_err(|error| Error::Usage(error.to_string()))?
+                .saturating_sub(ligament_wire::align_part(self.head.len() as u64))
+        };
         let inner = self
             .endpoint
             .loan(bytes)
@@ -132,8 +160,17 @@ impl Instance {
         if header.overlay() != 0 {
             self.announce_overlay(port, slot)?;
         }
-        let body_len = array_head(loan.dtype, &loan.shape, loan.order, loan.meta.as_ref(), &mut self.head)
-            .expect("it was checked when the loan was given");
+        let body_len = match &loan.meta {
+            None => self
+                .plan_head(loan.dtype, &loan.shape, loan.order)
+                .map(|bytes| ligament_wire::align_part(self.head.len() as u64) + bytes as u64),
+            Some(meta) => {
+                self.head_kind = None;
+                array_head(loan.dtype, &loan.shape, loan.order, Some(meta), &mut self.head)
+                    .map_err(|error| error.to_string())
+            }
+        }
+        .expect("it was checked when the loan was given");
         let to = &self.table.ports[port].slots[slot];
         self.endpoint
             .send_loan(to, header, loan.inner, &self.head, body_len)

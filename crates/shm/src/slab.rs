@@ -13,6 +13,11 @@ const LARGEST_SHARED: u64 = 256 << 10;
 const SMALLEST: u64 = 1 << 10;
 const SHARED_CLASSES: usize = 9;
 const SHARED_SLAB: u64 = 2 << 20;
+/// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a cache
+/// line's journey, more than the memory of some blocks more.
+const AT_HAND: u64 = 64 << 10;
+/// But not while this many are out, or a sender that never pauses would walk through all its memory.
+const ROTATING: usize = 8;
 /// How many outstanding blocks are looked at before another is taken.
 const LOOKS: usize = 4;
 
@@ -112,6 +117,8 @@ pub struct Pool {
     blocks: Vec<Option<Block>>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
+    /// The class used last.
+    recent: usize,
 }
 
 impl Pool {
@@ -136,24 +143,41 @@ impl Pool {
     /// `done_with(reader, block, due)` says whether the reader has released the block `due` times.
     #[inline]
     pub fn take(&mut self, len: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Option<BlockId> {
-        let (index, _) = class_of(len);
+        let (index, size) = class_of(len);
         if index >= self.classes.len() {
             return None;
+        }
+        self.recent = index;
+        if size <= AT_HAND && self.classes[index].outstanding.len() < ROTATING {
+            if let Some(id) = self.classes[index].free.pop() {
+                return Some(id);
+            }
         }
         for _ in 0..LOOKS.min(self.classes[index].outstanding.len()) {
             let id = self.classes[index].outstanding.pop_front()?;
             if self.block(id).uses.all(|reader, due| done_with(reader, id, due)) {
                 return Some(id);
             }
-            if self.classes[index].free.is_empty() {
-                self.classes[index].outstanding.push_back(id);
-            } else {
-                // Keep the order: what is oldest comes back first.
-                self.classes[index].outstanding.push_front(id);
-                break;
-            }
+            // It goes to the end, so that blocks that a reader keeps do not hide the others.
+            self.classes[index].outstanding.push_back(id);
         }
         self.classes[index].free.pop()
+    }
+
+    /// In a quiet moment: takes back what has been released of the class used last, so that the next `take` finds it
+    /// without looking into a reader's memory.
+    #[inline]
+    pub fn reclaim(&mut self, done_with: impl Fn(u32, BlockId, u32) -> bool) {
+        let Some(class) = self.classes.get_mut(self.recent) else { return };
+        for _ in 0..LOOKS {
+            let Some(&id) = class.outstanding.front() else { return };
+            let block = self.blocks[id as usize].as_ref().expect("a block in use exists");
+            if block.size as u64 > AT_HAND || !block.uses.all(|reader, due| done_with(reader, id, due)) {
+                return;
+            }
+            class.outstanding.pop_front();
+            class.free.push(id);
+        }
     }
 
     /// Whether some block is still with a reader, so that waiting can help.
@@ -369,15 +393,27 @@ mod tests {
     }
 
     #[test]
-    fn the_same_block_comes_again_once_its_reader_has_released_it() {
+    fn the_same_large_block_comes_again_once_its_reader_has_released_it() {
+        let mut pool = pool_with(1 << 20);
+        let first = pool.take(1 << 20, |_, _, due| due == 0).unwrap();
+        pool.used_by(first, 7);
+        pool.posted(first);
+        assert_eq!(pool.take(1_000_000, |_, _, _| false), None);
+        assert_eq!(pool.take(1 << 20, |reader, _, due| u32::from(reader == 7) == due), Some(first));
+    }
+
+    #[test]
+    fn a_small_block_comes_again_once_a_quiet_moment_has_reclaimed_it() {
         let mut pool = pool_with(4096);
         let first = pool.take(4096, |_, _, due| due == 0).unwrap();
         pool.used_by(first, 7);
         pool.posted(first);
-        let second = pool.take(4000, |_, _, due| due == 0).unwrap();
+        pool.reclaim(|_, _, _| false);
+        let second = pool.take(4000, |_, _, _| panic!("a free block is at hand")).unwrap();
         assert_ne!(first, second);
         pool.give_back(second);
-        assert_eq!(pool.take(4096, |reader, _, due| u32::from(reader == 7) == due), Some(first));
+        pool.reclaim(|_, _, _| true);
+        assert_eq!(pool.take(4096, |_, _, _| panic!("a free block is at hand")), Some(first));
     }
 
     #[test]

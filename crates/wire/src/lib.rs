@@ -20,7 +20,7 @@ pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
 pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
-pub use value::{Array, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
+pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
 
 /// How many lists, maps and settings may stand around one value.
 pub const MAX_DEPTH: usize = 64;

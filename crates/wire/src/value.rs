@@ -211,6 +211,45 @@ pub struct Array {
     meta: Option<Box<ArrayMeta>>,
 }
 
+/// Type, shape and order of arrays that follow each other on a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayKind {
+    dtype: DType,
+    ndim: u8,
+    order: Order,
+    shape: [u64; MAX_DIMS],
+    bytes: usize,
+}
+
+impl ArrayKind {
+    /// The kind of contiguous arrays of this type, shape and order. Errors: as [`Array::new`].
+    pub fn new(dtype: DType, shape: &[u64], order: Order) -> Result<ArrayKind, WireError> {
+        let bytes = gather::contiguous_bytes(dtype, shape)? as usize;
+        let mut extents = [0; MAX_DIMS];
+        extents[..shape.len()].copy_from_slice(shape);
+        Ok(ArrayKind { dtype, ndim: shape.len() as u8, order, shape: extents, bytes })
+    }
+
+    /// How many bytes the elements take.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Another array of this kind; none if the bytes are not as many.
+    #[inline]
+    pub fn over(&self, data: Bytes) -> Option<Array> {
+        let ArrayKind { dtype, ndim, order, shape, bytes } = *self;
+        (data.len() == bytes).then(|| Array { dtype, ndim, order, shape, data, meta: None })
+    }
+
+    /// Whether an array of this type, shape and order is of this kind.
+    #[inline]
+    pub fn is(&self, dtype: DType, shape: &[u64], order: Order) -> bool {
+        self.dtype == dtype && self.order == order && self.shape[..usize::from(self.ndim)] == *shape
+    }
+}
+
 /// Keeps typed elements alive under `Bytes`, so that their alignment is kept.
 struct Typed<T>(Vec<T>);
 
@@ -287,6 +326,13 @@ impl Array {
         data: Bytes,
     ) -> Array {
         Array { dtype, ndim, order, shape, data, meta: None }
+    }
+
+    /// What kind of array this is; none if it has names, a unit or strides of its own.
+    #[inline]
+    pub fn kind(&self) -> Option<ArrayKind> {
+        let Array { dtype, ndim, order, shape, .. } = *self;
+        self.meta.is_none().then(|| ArrayKind { dtype, ndim, order, shape, bytes: self.data.len() })
     }
 
     /// Adds axis names: one for each dimension. Error: another number of names.

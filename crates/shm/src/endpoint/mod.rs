@@ -257,6 +257,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
+        self.tidy();
         self.status().set_pinned(self.pinned());
         self.status().end(if failed { State::Failed } else { State::Ended }, now());
         self.board.fall_asleep(self.bell());

@@ -10,7 +10,7 @@ use ligament_wire::Value;
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Slots of a ring's first segment: five pages.
@@ -94,11 +94,50 @@ pub(crate) struct Link {
     inbox: Inbox,
     board: Arc<Board>,
     sender: u32,
-    /// Bytes of views that have been dropped; beside it stands what was lent, in `InPeer`.
+    /// Bytes of views that have been dropped; beside it stands what was lent, in `Lent`.
     returned: AtomicU64,
+    /// Releases of small blocks that wait for a quiet moment: block + 1 at place block % 16, or 0. To tell the
+    /// sender at once would put the journey of a cache line between a receive and the reply to it.
+    later: [AtomicU32; LATER],
 }
 
+/// How many releases may wait.
+const LATER: usize = 16;
+/// Views above this are released at once, since their sender may need the memory.
+const RELEASED_LATER: usize = 64 << 10;
+
 impl Link {
+    /// One use of a block is over.
+    #[inline]
+    fn release(&self, block: u32, len: usize) {
+        let place = &self.later[block as usize % LATER];
+        let waits = len <= RELEASED_LATER
+            && place.compare_exchange(0, block + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if !waits {
+            self.inbox.release(block);
+            self.wake_sender();
+        }
+    }
+
+    /// Tells the sender of the releases that wait.
+    #[inline]
+    pub fn release_waiting(&self) {
+        let mut any = false;
+        for place in &self.later {
+            if place.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            let block = place.swap(0, Ordering::AcqRel);
+            if block != 0 {
+                self.inbox.release(block - 1);
+                any = true;
+            }
+        }
+        if any {
+            self.wake_sender();
+        }
+    }
+
     /// Credit, room or a block went back: wakes the sender if it waits for that.
     #[inline]
     pub fn wake_sender(&self) {
@@ -136,8 +175,7 @@ impl Drop for Lease {
         // SAFETY: the link lives until this lease is counted as returned, which is the last thing done with it:
         // what comes after that would be a use after free.
         let link = unsafe { self.link.as_ref() };
-        link.inbox.release(self.block);
-        link.wake_sender();
+        link.release(self.block, self.len);
         link.returned.fetch_add(self.len as u64 + LEASE, Ordering::Release);
     }
 }
@@ -249,6 +287,7 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
+        self.link().release_waiting();
         if self.out() == 0 {
             // SAFETY: from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });
@@ -302,8 +341,13 @@ impl InPeer {
         board: Arc<Board>,
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
-        let returned = AtomicU64::new(0);
-        let lent = Lent::new(Link { inbox: Inbox::new(inbox)?, board, sender: self.endpoint, returned });
+        let lent = Lent::new(Link {
+            inbox: Inbox::new(inbox)?,
+            board,
+            sender: self.endpoint,
+            returned: AtomicU64::new(0),
+            later: [const { AtomicU32::new(0) }; LATER],
+        });
         let taken = NonNull::from(lent.link().inbox.taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, slots as usize, taken) };

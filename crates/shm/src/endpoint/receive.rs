@@ -18,6 +18,8 @@ use std::sync::Arc;
 const EAGER: u32 = 500;
 /// Views above this are counted exactly at once.
 const LARGE: u64 = 64 << 10;
+/// Releases that wait are told after so many messages, if no quiet moment comes before.
+const RELEASE_EVERY: u32 = 8;
 /// Boxes of messages kept for the next ones.
 const SPARE: usize = 32;
 
@@ -85,6 +87,9 @@ impl<C: Custodian> Endpoint<C> {
         let peer = self.receives[index].peer;
         if self.inn[peer].ring.is_some() && self.board.may_spin() {
             let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
+            if !self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
+                self.tidy();
+            }
             for _ in 0..EAGER {
                 if !self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
                     std::hint::spin_loop();
@@ -155,12 +160,29 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
+    /// What can wait for a moment in which there is nothing to receive: telling senders what was released, and
+    /// looking for what others have released.
+    #[inline]
+    pub(crate) fn tidy(&mut self) {
+        self.release_waiting();
+        self.pool.reclaim(super::send::done_with(&self.out));
+    }
+
+    fn release_waiting(&self) {
+        for ring in self.inn.iter().filter_map(|peer| peer.ring.as_ref()) {
+            ring.lent.link().release_waiting();
+        }
+    }
+
     /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near the
     /// limit, and every now and then.
     #[inline]
     fn note_pinned(&mut self, len: u64) -> u64 {
         self.pinned_guess += len;
         self.pinned_looks = self.pinned_looks.wrapping_add(1);
+        if self.pinned_looks % RELEASE_EVERY == 0 {
+            self.release_waiting();
+        }
         if len >= LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
             self.pinned_guess = self.pinned();
             self.front.status().set_pinned(self.pinned_guess);

@@ -619,6 +619,6 @@ impl<C: Custodian> Endpoint<C> {
 }
 
 /// Whether a peer is done with a block that it had so many times.
-fn done_with(out: &[OutPeer]) -> impl Fn(u32, BlockId, u32) -> bool + '_ {
+pub(super) fn done_with(out: &[OutPeer]) -> impl Fn(u32, BlockId, u32) -> bool + '_ {
     |peer, block, due| out[peer as usize].is_done_with(block, due)
 }

@@ -32,6 +32,7 @@ impl<C: Custodian> Endpoint<C> {
         deadline: Deadline,
         mut done: impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
+        self.tidy();
         for i in 0..BRIEF {
             self.take_in()?;
             if done(self)? {
@@ -43,6 +44,7 @@ impl<C: Custodian> Endpoint<C> {
                     break;
                 }
             }
+            std::hint::spin_loop();
         }
         let began = now();
         let mut seen = began;
