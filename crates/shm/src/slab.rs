@@ -47,11 +47,12 @@ pub fn slab_size(len: u64) -> u64 {
     }
 }
 
-/// Whether a message of `len` bytes shares its slab with others. Such slabs are not sealed, and their readers map
-/// them writable, although nobody writes there: a processor takes a line that it reads through a read-only page as
-/// shared, and the sender's next write to it then costs 2.6 times as much (measured on Zen 5, 16 KiB).
-pub fn is_shared(len: u64) -> bool {
-    len <= LARGEST_SHARED
+/// Whether messages of `len` bytes may stay in the caches between two exchanges. Such slabs are not sealed, and their
+/// readers map them writable, although nobody writes there: a processor takes a line that it reads through a
+/// read-only page as shared, and the sender's next write to it then costs 2.6 times as much (measured on Zen 5, 16
+/// KiB).
+pub fn stays_in_caches(len: u64) -> bool {
+    len <= 16 << 20
 }
 
 struct Slab {

@@ -265,7 +265,7 @@ impl Lent {
         if !self.maps.contains_key(&slab) {
             let (fd, bytes) = fetch()?;
             let len = bytes as usize;
-            // Writable where its sender allows it: see `slab::is_shared`.
+            // Writable where its sender allows it: see `slab::stays_in_caches`.
             let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
             self.maps.insert(slab, map);
         }

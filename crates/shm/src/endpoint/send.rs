@@ -9,7 +9,7 @@ use crate::area::{Front, Inbox};
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
-use crate::slab::{is_shared, slab_size, BlockId, Place};
+use crate::slab::{slab_size, stays_in_caches, BlockId, Place};
 use crate::status::{now, State};
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
 use std::collections::VecDeque;
@@ -547,7 +547,7 @@ impl<C: Custodian> Endpoint<C> {
             Err(error) => return Err(error),
         };
         let map = Mapping::writable(&fd, 0, size as usize)?;
-        if !is_shared(len) {
+        if !stays_in_caches(len) {
             crate::memory::seal_against_writers(&fd)?;
         }
         self.pool.add_slab(id, map, len)?;
