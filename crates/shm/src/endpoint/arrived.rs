@@ -78,7 +78,7 @@ impl Arrived {
             Place::Inline => {
                 let body: &[u8] = bytemuck::cast_slice(&self.words);
                 let body = &body[..self.header.body_len() as usize];
-                whole(parts, body, |parts| Bytes::copy_from_slice(parts), to)
+                whole(parts, body, Bytes::copy_from_slice, to)
             }
             Place::Whole => {
                 let bytes = std::mem::take(&mut self.bytes);
@@ -95,7 +95,7 @@ impl Arrived {
         if short && head > 0 && self.known.len == head && self.header.parts() == 1 {
             // Words beyond the head are what an earlier message left: only the head's own are compared.
             let used = head.div_ceil(8);
-            let last = u64::MAX >> (used * 8 - head) * 8;
+            let last = u64::MAX >> ((used * 8 - head) * 8);
             let same = words[..used - 1] == self.known.head[..used - 1]
                 && words[used - 1] & last == self.known.head[used - 1] & last;
             if same {

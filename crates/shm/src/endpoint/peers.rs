@@ -8,6 +8,7 @@ use crate::ring::{RingReader, RingWriter, Slot, SLOT_BYTES};
 use bytes::Bytes;
 use ligament_wire::Value;
 use rustix::fd::OwnedFd;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -262,14 +263,15 @@ impl Lent {
         slab: u32,
         fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
     ) -> Result<(*const u8, u64), ShmError> {
-        if !self.maps.contains_key(&slab) {
-            let (fd, bytes) = fetch()?;
-            let len = bytes as usize;
-            // Writable where its sender allows it: see `slab::stays_in_caches`.
-            let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
-            self.maps.insert(slab, map);
-        }
-        let map = &self.maps[&slab];
+        let map = match self.maps.entry(slab) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let (fd, bytes) = fetch()?;
+                let len = bytes as usize;
+                // Writable where its sender allows it: see `slab::stays_in_caches`.
+                unknown.insert(Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?)
+            }
+        };
         let found = (map.start().cast_const(), map.len() as u64);
         self.last = Some((slab, found.0, found.1));
         Ok(found)

@@ -152,10 +152,8 @@ impl<C: Custodian> Endpoint<C> {
         if message.header.is_data() {
             self.front.status().count_received(body_len, message.header.timestamp());
         }
-        if in_slab {
-            if self.note_pinned(body_len) > self.pinned_limit {
-                message.bytes = copy_out(&message.bytes)?;
-            }
+        if in_slab && self.note_pinned(body_len) > self.pinned_limit {
+            message.bytes = copy_out(&message.bytes)?;
         }
         Ok(())
     }
