@@ -6,7 +6,7 @@ use crate::errors::{self, raise, usage};
 use crate::from_wire::to_python;
 use crate::loan::{Loan, Returned};
 use crate::message::Message;
-use crate::settings::{setting_to_python, Settings};
+use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
 use ligament_instance::{
     ArrayMut, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing, Ports,
@@ -227,26 +227,29 @@ impl Instance {
         message: &Bound<'_, Message>,
         slot: Option<u32>,
     ) -> PyResult<()> {
-        let (timestamp, next_timestamp, data) = {
+        let (timestamp, next_timestamp, data, settings) = {
             let message = message.borrow();
-            if message.settings.is_some() && !self.overlays_with_messages {
-                return Err(usage(
-                    py,
-                    "a message's settings cannot be chosen by its sender yet: messages carry the overlay in force; \
-                     leave settings out, and send Settings as data to a component's muscle_settings_in to change them",
-                ));
-            }
-            (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py))
+            let settings = match &message.settings {
+                Some(settings) => Some(any_settings(settings.bind(py))?),
+                None => None,
+            };
+            (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py), settings)
         };
         if let Ok(loan) = data.cast_exact::<Loan>() {
+            if settings.is_some() {
+                return Err(usage(py, "a loan is sent under the settings in force here; leave settings out"));
+            }
             return self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot);
         }
         let node = Node::new(&data)?;
         let mut core = self.core(py)?;
         let core = &mut *core;
         let node = &node;
-        py.detach(|| core.send(port, &Outgoing { timestamp, next_timestamp, data: node.as_value() }, slot))
-            .map_err(|error| self.error(py, error))
+        let settings = settings.as_ref();
+        py.detach(|| {
+            core.send(port, &Outgoing { timestamp, next_timestamp, data: node.as_value(), settings }, slot)
+        })
+        .map_err(|error| self.error(py, error))
     }
 
     /// Sends what a loan holds, without a copy. The loan is gone, also after an error.

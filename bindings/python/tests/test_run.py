@@ -309,6 +309,41 @@ def test_an_overlay_reaches_those_it_is_sent_to_and_goes_on_with_their_messages(
     assert result.instances["code"].iterations == 3
 
 
+def test_a_balancer_passes_messages_on_under_the_settings_that_they_came_with(run_in):
+    """Two members of an ensemble share one code through a component that serves both."""
+    model = Model("ensemble")
+    model.add("members", ports={"O_I": ["start"], "S": ["end"]})
+    model.add("balancer", ports={"F_INIT": ["start"], "O_I": ["work"], "S": ["done"], "O_F": ["end"]})
+    model.add("code", ports={"F_INIT": ["work"], "O_F": ["done"]})
+    for sender, receiver in [("members.start", "balancer.start"), ("balancer.work", "code.work"),
+                             ("code.done", "balancer.done"), ("balancer.end", "members.end")]:
+        model.connect(sender, receiver)
+    model.settings["x"] = 0
+
+    def members():
+        instance = Instance(flags=InstanceFlags.DONT_APPLY_OVERLAY)
+        while instance.reuse_instance():
+            for x in (5, 7, 5):
+                instance.send("start", Message(float(x), data="go", settings=Settings({"x": x})))
+                message = instance.receive_with_settings("end")
+                assert (message.data, message.settings) == (x, {"x": x})
+
+    def balancer():
+        instance = Instance(flags=InstanceFlags.DONT_APPLY_OVERLAY)
+        while instance.reuse_instance():
+            instance.send("work", instance.receive_with_settings("start"))
+            instance.send("end", instance.receive_with_settings("done"))
+
+    def code():
+        instance = Instance()
+        while instance.reuse_instance():
+            time = instance.receive("work").timestamp
+            instance.send("done", Message(time, data=instance.get_setting("x", "int")))
+
+    result = run_in(model, {"members": members, "balancer": balancer, "code": code})
+    assert result.instances["code"].iterations == 3
+
+
 def test_what_is_not_there_is_named(run_in):
     def sender():
         instance = Instance({Operator.O_F: ["out", "unused"]})
@@ -323,8 +358,6 @@ def test_what_is_not_there_is_named(run_in):
                     call()
             with pytest.raises(TypeError, match="type object"):
                 instance.send("out", Message(0.0, data=object()))
-            with pytest.raises(UsageError, match="settings"):
-                instance.send("out", Message(0.0, settings=Settings()))
             assert instance.is_connected("out") and not instance.is_connected("unused")
             instance.send("unused", Message(0.0, data="into nowhere"))
             assert instance.list_ports() == {Operator.O_F: ["out", "unused"]}

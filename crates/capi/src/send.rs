@@ -151,7 +151,8 @@ unsafe fn send(
 ) -> Result<(), Error> {
     let options = unsafe { read(options) }?;
     let times = options.times();
-    let message = Outgoing { timestamp: times.timestamp, next_timestamp: times.next_timestamp, data };
+    let message =
+        Outgoing { timestamp: times.timestamp, next_timestamp: times.next_timestamp, data, settings: None };
     let instance = unsafe { core(instance) }?;
     instance.send(unsafe { name(port, "port") }?, &message, options.slot())
 }

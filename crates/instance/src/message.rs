@@ -15,12 +15,21 @@ pub struct Outgoing<'a> {
     pub next_timestamp: Option<f64>,
     /// The value.
     pub data: ValueRef<'a>,
+    /// The settings overlay that the message belongs to; none for the one in force at this instance. Components
+    /// that serve others under different settings give it (see `Flags::dont_apply_overlay`).
+    pub settings: Option<&'a Settings>,
 }
 
 impl<'a> Outgoing<'a> {
     /// A message without a next one.
     pub fn at(timestamp: f64, data: impl Into<ValueRef<'a>>) -> Outgoing<'a> {
-        Outgoing { timestamp, next_timestamp: None, data: data.into() }
+        Outgoing { timestamp, next_timestamp: None, data: data.into(), settings: None }
+    }
+
+    /// Says under which settings overlay the message was made.
+    pub fn with_settings(mut self, settings: &'a Settings) -> Outgoing<'a> {
+        self.settings = Some(settings);
+        self
     }
 
     /// Its times.

@@ -26,19 +26,27 @@ impl Overlays {
         self.number
     }
 
+    /// The number of an overlay: 0 for the empty one, and the same for the same settings.
+    pub fn number_of(&mut self, overlay: &Settings) -> u32 {
+        if overlay.is_empty() {
+            return 0;
+        }
+        let known = self.known.iter().position(|known| known == overlay).unwrap_or_else(|| {
+            self.known.push(overlay.clone());
+            self.known.len() - 1
+        });
+        known as u32 + 1
+    }
+
+    /// The overlay of a number that `number_of` gave, which is not 0.
+    pub fn known(&self, number: u32) -> &Settings {
+        &self.known[number as usize - 1]
+    }
+
     /// Another overlay is in force from now on.
     pub fn set(&mut self, overlay: Settings) {
         self.agreed = None;
-        if overlay.is_empty() {
-            self.number = 0;
-        } else {
-            let known = self.known.iter().position(|known| *known == overlay);
-            self.number = known.unwrap_or_else(|| {
-                self.known.push(overlay.clone());
-                self.known.len() - 1
-            }) as u32
-                + 1;
-        }
+        self.number = self.number_of(&overlay);
         self.current = overlay;
     }
 

@@ -22,9 +22,12 @@ impl Instance {
         if self.unconnected(port, slot) {
             return Ok(());
         }
-        let header = self.header(message.times());
+        let mut header = self.header(message.times());
+        if let Some(settings) = message.settings {
+            header.set_overlay(self.overlays.number_of(settings));
+        }
         if header.overlay() != 0 {
-            self.announce_overlay(port, slot)?;
+            self.announce_overlay(port, slot, header.overlay())?;
         }
         if let ValueRef::None = message.data {
             let to = &self.table.ports[port].slots[slot];
@@ -50,7 +53,7 @@ impl Instance {
     ) -> Result<(), Error> {
         if array.strides.is_some() || !array.names.is_empty() || array.unit.is_some() || array.offset != 0 {
             let Times { timestamp, next_timestamp } = times;
-            let message = Outgoing { timestamp, next_timestamp, data: ValueRef::Array(*array) };
+            let message = Outgoing { timestamp, next_timestamp, data: ValueRef::Array(*array), settings: None };
             return self.send(port, &message, slot);
         }
         self.alive()?;
@@ -61,7 +64,7 @@ impl Instance {
         }
         let header = self.header(times);
         if header.overlay() != 0 {
-            self.announce_overlay(port, slot)?;
+            self.announce_overlay(port, slot, header.overlay())?;
         }
         match self.plan_head(array.dtype, array.shape, array.order) {
             Ok(bytes) if bytes == array.data.len() => {}
@@ -158,7 +161,7 @@ impl Instance {
         }
         let header = self.header(times);
         if header.overlay() != 0 {
-            self.announce_overlay(port, slot)?;
+            self.announce_overlay(port, slot, header.overlay())?;
         }
         let body_len = match &loan.meta {
             None => self
@@ -208,14 +211,13 @@ impl Instance {
         header
     }
 
-    /// Tells the receivers of a slot the overlay in force, those that do not know it yet.
-    fn announce_overlay(&mut self, port: usize, slot: usize) -> Result<(), Error> {
-        let number = self.overlays.number();
+    /// Tells the receivers of a slot an overlay, those that do not know it yet.
+    fn announce_overlay(&mut self, port: usize, slot: usize, number: u32) -> Result<(), Error> {
         let to = &self.table.ports[port].slots[slot];
         if self.endpoint.knows_overlay(to, number) {
             return Ok(());
         }
-        let wire = to_wire(self.overlays.current());
+        let wire = to_wire(self.overlays.known(number));
         let mut encoder = Encoder::new();
         let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::Setting(error.to_string()))?;
         self.endpoint.announce_overlay(to, number, &plan).map_err(|error| self.while_sending(error, port, slot))
