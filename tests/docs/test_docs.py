@@ -1,0 +1,116 @@
+"""The pages say what is so: links lead somewhere, and what a reader is told to type does what the page says."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from pages import Command, File, pattern, prose_links, steps
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z .*\n", re.M)  # `ligament run` shows them where there is no terminal
+LIMIT = 60  # s, for one command
+
+PAGES = sorted(
+    path
+    for glob in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/**/*.md", "bindings/*/README.md",
+                 "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md"]
+    for path in ROOT.glob(glob)
+)
+FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/getting-started/*.md")), *sorted(ROOT.glob("docs/guides/*.md"))]
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def anchors(page):
+    """What GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page):
+    lost = []
+    for link in prose_links(page.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            lost.append(link)
+    assert not lost, f"{name_of(page)} links to what is not there: {', '.join(lost)}"
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Runs a reader's command in the reader's directory, with Ligament as it is in the build tree."""
+    installed = tmp_path / "pkgconfig"
+    installed.mkdir()
+    release = ROOT / "target/release"
+    (installed / "ligament.pc").write_text(
+        "Name: ligament\nDescription: the build tree\nVersion: 0\n"
+        f"Cflags: -I{ROOT}/bindings/cpp/include -I{ROOT}/crates/capi/include\nLibs: -L{release} -lligament\n"
+    )
+    here = tmp_path / "here"
+    here.mkdir()
+    environment = {
+        **os.environ,
+        "PATH": f"{ROOT / '.venv/bin'}:{release}:{os.environ['PATH']}",
+        "PKG_CONFIG_PATH": str(installed),
+        "LD_LIBRARY_PATH": str(release),
+        "HOME": str(tmp_path),
+    }
+
+    def run(line):
+        process = subprocess.Popen(
+            ["bash", "-c", line], cwd=here, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            pytest.fail(f"`{line}` did not end within {LIMIT} s")
+        return process.returncode, output
+
+    run.here = here
+    return run
+
+
+def followed(step):
+    """Whether a command is given in the reader's own directory; `make` is for a clone, and is tested elsewhere."""
+    return not step.line.startswith(("make ", "git ", "cd "))
+
+
+@pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
+def test_what_a_page_tells_to_type_does_what_it_says(page, shell):
+    for step in steps(page.read_text()):
+        if isinstance(step, File):
+            (shell.here / step.name).write_text(step.text)
+        elif isinstance(step, Command) and followed(step):
+            status, output = shell(step.line)
+            if step.output is None:
+                assert status == 0, f"`{step.line}` ended with {status}:\n{output}"
+                continue
+            if step.line.startswith("ligament run"):
+                output = LOG_LINE.sub("", output)
+            expected = "\n".join(step.output)
+            assert pattern(step.output).match(output), f"`{step.line}` printed\n{output}\nand not\n{expected}"
+
+
+def test_a_page_with_another_output_is_noticed():
+    assert pattern(["a … c", "…", "end"]).match("a b c\n1\n2\nend\n")
+    assert not pattern(["a … c"]).match("a b d\n")
+    assert not pattern(["end"]).match("the end\n")
+    assert not pattern(["one"]).match("one\ntwo\n")
+
+
+def test_a_file_and_a_command_are_found_in_their_order():
+    page = "`a.py`, a file:\n\n```python\nx\n```\n\n```console\n$ cat a.py\nx\n```\n\n    $ true   # yes\n"
+    kinds = [(s.name if isinstance(s, File) else s.line) for s in steps(page)]
+    assert kinds == ["a.py", "cat a.py", "true"]
