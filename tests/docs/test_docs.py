@@ -65,11 +65,15 @@ def shell(tmp_path):
         "HOME": str(tmp_path),
     }
 
+    in_background = []
+
     def run(line):
         process = subprocess.Popen(
             ["bash", "-c", line], cwd=here, env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )
+        if line.endswith("&"):
+            in_background.append(process.pid)
         try:
             output, _ = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
@@ -79,7 +83,12 @@ def shell(tmp_path):
         return process.returncode, output
 
     run.here = here
-    return run
+    yield run
+    for group in in_background:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended, as it should
 
 
 def followed(step):
