@@ -112,6 +112,15 @@ def test_what_a_page_tells_to_type_does_what_it_says(page, shell):
             assert pattern(step.output).match(output), f"`{step.line}` printed\n{output}\nand not\n{expected}"
 
 
+def test_the_catalogue_of_errors_quotes_what_the_code_says():
+    source = "".join(path.read_text() for path in sorted(ROOT.glob("crates/*/src/**/*.rs")))
+    said = re.sub(r"\\\n\s*", "", source).replace('\\"', '"')
+    rows = re.findall(r"^\| (.*?) \| ", (ROOT / "docs/reference/errors.md").read_text(), re.M)
+    pieces = [piece.strip(' "') for row in rows for piece in re.split(r"…|;|,|\(|\)", row)]
+    unknown = [piece for piece in pieces if len(piece) >= 20 and piece not in said]
+    assert len(rows) > 40 and not unknown, f"no message says: {unknown}"
+
+
 def test_a_page_with_another_output_is_noticed():
     assert pattern(["a … c", "…", "end"]).match("a b c\n1\n2\nend\n")
     assert not pattern(["a … c"]).match("a b d\n")
