@@ -9,8 +9,9 @@ use std::time::Duration;
 
 /// Looks before the clock is read at all: a few hundred nanoseconds.
 const BRIEF: u32 = 256;
-/// How long to spin while a core is free: longer than two wake-ups from a park (36 µs each, measured).
-const SPIN_NS: u64 = 80_000;
+/// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
+/// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
+const SPIN_NS: u64 = 1_000_000;
 /// Yields before parking.
 const YIELDS: u32 = 50;
 /// The longest park: then look whether the agent lives.
