@@ -6,7 +6,10 @@ use ligament_shm::area::Layout;
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened};
 use ligament_shm::socket::{Frame, Socket};
 use ligament_shm::{Custodian, ShmError};
-use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
+use ligament_wire::control::{
+    from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN,
+    PROTOCOL,
+};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
@@ -29,11 +32,7 @@ impl Identity {
                 ))
             })
         };
-        Ok(Identity {
-            agent: get("LIGAMENT_AGENT")?,
-            instance: get("LIGAMENT_INSTANCE")?,
-            token: get("LIGAMENT_TOKEN")?,
-        })
+        Ok(Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? })
     }
 }
 

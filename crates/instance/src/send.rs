@@ -161,7 +161,10 @@ impl Instance {
         }
         let header = self.header(times);
         if header.overlay() != 0 {
-            self.announce_overlay(port, slot, header.overlay())?;
+            if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
+                self.endpoint.return_loan(loan.inner);
+                return Err(error);
+            }
         }
         let body_len = match &loan.meta {
             None => self

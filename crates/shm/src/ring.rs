@@ -232,20 +232,6 @@ impl RingReader {
     }
 }
 
-/// Asks the processor to bring the first body line of the next slot close, while the header line is awaited.
-#[cfg(all(target_arch = "x86_64", not(loom)))]
-impl RingReader {
-    #[inline]
-    pub fn prefetch_body(&self) {
-        // SAFETY: a prefetch has no effect on memory; the address lies within the slot.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
-                (&raw const self.slot().words[8]).cast(),
-            )
-        }
-    }
-}
-
 #[cfg(loom)]
 mod model {
     //! Every interleaving of one writer and one reader over a ring of three slots.

@@ -1,7 +1,7 @@
 //! The sender's memory for messages that do not fit into a slot. A *slab* is one piece of shared memory granted
 //! by the agent; it is cut into *blocks* of one size class; a block holds one message until each of its readers
-//! has released it. Blocks are pooled, because first touch costs more than the copy, and the oldest released one
-//! is used first, because it is the one that the caches still hold.
+//! has released it. Blocks are pooled, because first touch costs more than the copy; few of them rotate, because the
+//! caches still hold those.
 
 use crate::area::MAX_BLOCKS;
 use crate::memory::{Mapping, ShmError, HUGE_PAGE};

@@ -235,6 +235,29 @@ fn a_sender_without_any_memory_gets_an_error_and_can_go_on() {
 }
 
 #[test]
+fn a_message_that_could_not_be_stored_takes_nothing_of_its_conduits_budget() {
+    let domain = one_way(100_000, 1000);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    send_numbers(&mut sender, &[0], &[1]).unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 0).1), [1]);
+    let (done, seen) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        let refused = send_numbers(&mut sender, &[0], &numbers(100_000, 0));
+        assert!(refused.unwrap_err().to_string().contains("the test's limit"));
+        send_numbers(&mut sender, &[0], &[2]).unwrap();
+        done.send(()).unwrap();
+    });
+    assert_eq!(
+        seen.recv_timeout(Duration::from_secs(20)),
+        Ok(()),
+        "the sender waits for credit that nobody owes"
+    );
+    sender.join().unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 0).1), [2]);
+}
+
+#[test]
 fn a_loan_is_received_where_it_was_written() {
     let domain = one_way(GENEROUS, PLENTY);
     let mut sender = domain.endpoint(0);

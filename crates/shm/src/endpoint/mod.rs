@@ -131,6 +131,8 @@ pub struct Endpoint<C> {
     /// The body of the slot that is being sent.
     body: Box<send::SlotBody>,
     custodian: C,
+    /// Why the agent last gave no memory.
+    denied: String,
     control_seen: u32,
     /// Bytes that views hold, as last looked up, and those lent since.
     pinned_guess: u64,
@@ -217,6 +219,7 @@ impl<C: Custodian> Endpoint<C> {
             spare: Vec::new(),
             body: Box::default(),
             custodian,
+            denied: String::new(),
             control_seen: 0,
             pinned_guess: 0,
             pinned_looks: 0,

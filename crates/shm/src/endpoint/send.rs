@@ -257,8 +257,10 @@ impl<C: Custodian> Endpoint<C> {
         let head = source.head();
         let beside = head.len() <= INLINE_HEAD;
         let in_slab = if beside { source.parts_len() } else { body_len };
-        let Some(block) = self.block(in_slab)? else {
-            return self.stream(to, header, source);
+        let block = match self.block(in_slab) {
+            Ok(Some(block)) => block,
+            Ok(None) => return self.stream(to, header, source),
+            Err(error) => return Err(self.unclaim(to, cost(true, body_len), error)),
         };
         let place = self.pool.place(block);
         // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
@@ -285,7 +287,10 @@ impl<C: Custodian> Endpoint<C> {
         let Some(block) = self.block(len.max(1))? else {
             return Err(ShmError::OutOfMemory {
                 bytes: len,
-                reason: "no memory to lend; use send, which passes a large message on in pieces".into(),
+                reason: format!(
+                    "{}; use send instead of a loan, which passes a large message on in pieces",
+                    self.denied
+                ),
             });
         };
         let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
@@ -393,6 +398,15 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
+    /// Takes a claim back: the message was sent to nobody, so nobody will return its credit.
+    #[cold]
+    fn unclaim(&mut self, to: &[usize], cost: u64, error: ShmError) -> ShmError {
+        for &channel in to {
+            self.sends[channel].sent -= cost;
+        }
+        error
+    }
+
     #[inline]
     fn has_credit(&mut self, index: usize, cost: u64) -> bool {
         let channel = &self.sends[index];
@@ -420,11 +434,11 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn post(&mut self, to: &[usize], header: &mut HeaderWords, block: Option<BlockId>) -> Result<(), ShmError> {
         for &channel in to {
-            let out = &mut self.sends[channel];
+            let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
-            out.sequence += 1;
-            let peer = out.peer;
-            self.write_slot(peer, &header.0, block)?;
+            self.write_slot(out.peer, &header.0, block)?;
+            // Only now: a wait for room that a signal ended leaves the sequence without a gap.
+            self.sends[channel].sequence += 1;
         }
         if let Some(block) = block {
             self.pool.posted(block);
@@ -543,7 +557,10 @@ impl<C: Custodian> Endpoint<C> {
         };
         let (id, fd) = match granted {
             Ok(granted) => granted,
-            Err(ShmError::OutOfMemory { .. }) => return Ok(None),
+            Err(ShmError::OutOfMemory { reason, .. }) => {
+                self.denied = reason;
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         let map = Mapping::writable(&fd, 0, size as usize)?;
@@ -565,7 +582,10 @@ impl<C: Custodian> Endpoint<C> {
         let mut at = 0;
         while at < body_len {
             let len = CHUNK.min(body_len - at);
-            let block = self.chunk_block(CHUNK, body_len, at == 0)?;
+            let block = match self.chunk_block(CHUNK, body_len, at == 0) {
+                Err(error) if at == 0 => return Err(self.unclaim(to, cost(true, body_len), error)),
+                other => other?,
+            };
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
@@ -596,9 +616,11 @@ impl<C: Custodian> Endpoint<C> {
         if first && !self.pool.any_outstanding() {
             return Err(ShmError::OutOfMemory {
                 bytes: total,
-                reason: "not even a window to pass the message on in pieces can be had; \
-                         raise `memory` under `ligament:` in the model, or free memory"
-                    .into(),
+                reason: format!(
+                    "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
+                     `ligament:` in the model, or free memory",
+                    self.denied
+                ),
             });
         }
         let mut got = None;
