@@ -2,7 +2,7 @@
 //! The first byte is the number of parts; the rest is the body.
 #![no_main]
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use libfuzzer_sys::fuzz_target;
 use ligament_wire::{align_part, decode, decode_body, head_len, Encoder, Limits, ValueRef};
 

@@ -1,6 +1,6 @@
 //! NumPy arrays seen from here: reading where one lies, and making one over memory that something else owns.
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::{DType, Order, MAX_DIMS};
 use numpy::npyffi::array::{PyArray_Check, PyArray_CheckExact};
 use numpy::npyffi::flags;

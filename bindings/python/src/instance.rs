@@ -532,7 +532,7 @@ pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let mut body = vec![0u8; len + 64];
     let skip = body.as_ptr().align_offset(64);
     plan.write_body(&mut body[skip..skip + len]);
-    let body = bytes::Bytes::from(body).slice(skip..skip + len);
+    let body = ligament_wire::Bytes::from(body).slice(skip..skip + len);
     let value = ligament_wire::decode_body(parts, body, &ligament_wire::Limits::default()).map_err(failed)?;
     to_python(py, &value)
 }

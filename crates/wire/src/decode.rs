@@ -1,7 +1,7 @@
 //! Reading a body that nobody vouches for: every length, offset and number is checked, memory is asked for only
 //! as data turns up, and parts are shared, not copied.
 
-use bytes::Bytes;
+use crate::sys::Bytes;
 use minicbor::data::Type;
 use minicbor::Decoder;
 

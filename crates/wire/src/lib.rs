@@ -1,6 +1,7 @@
 //! What a message is: header, value tree, array parts, control messages. The same bytes in shared memory, on a
-//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O and no `unsafe` here.
-#![forbid(unsafe_code)]
+//! socket and in a file; the format is described in `docs/reference/message.md`. No I/O here, and no `unsafe` but in
+//! `sys`.
+#![deny(unsafe_code)]
 
 mod borrow;
 pub mod control;
@@ -11,6 +12,8 @@ mod gather;
 mod header;
 mod layout;
 mod parts;
+#[allow(unsafe_code)]
+mod sys;
 mod tree;
 mod value;
 
@@ -20,6 +23,7 @@ pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
 pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
+pub use sys::{Bytes, Keeper};
 pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
 
 /// How many lists, maps and settings may stand around one value.

@@ -1,7 +1,7 @@
 //! The values that messages carry, as a receiver holds them: plain data, and arrays over shared, read-only bytes.
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use bytes::Bytes;
+use crate::sys::Bytes;
 
 use crate::error::WireError;
 use crate::gather;

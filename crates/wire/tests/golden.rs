@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::*;
 
 fn header() -> Header {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use common::{any_value, body_of};
 use ligament_wire::*;
 use proptest::collection::vec;

@@ -1,6 +1,6 @@
 //! A reader asks for memory as data turns up, not as a message claims. One test, since it watches the process.
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::*;
 use peak_alloc::PeakAlloc;
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use common::{any_header, any_strided, any_value, body_of, receive, same};
 use ligament_wire::*;
 use proptest::prelude::*;

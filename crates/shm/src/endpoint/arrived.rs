@@ -3,7 +3,7 @@
 
 use crate::memory::ShmError;
 use crate::ring::BODY_WORDS;
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::{align_part, decode_array_to, head_len, ArrayKind, HeaderWords, Limits, Value};
 
 /// Words before the head in a slot whose body is placed: slab and block, offset, head length.

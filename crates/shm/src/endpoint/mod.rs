@@ -3,6 +3,7 @@
 //! agent goes through `Custodian`; nothing here knows what an instance is.
 
 mod arrived;
+mod lent;
 mod peers;
 mod receive;
 mod send;
@@ -249,8 +250,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Bytes of others' memory that live views hold.
-    pub fn pinned(&self) -> u64 {
-        self.inn.iter().filter_map(|peer| peer.ring.as_ref()).map(|ring| ring.lent.bytes_out()).sum()
+    pub fn pinned(&mut self) -> u64 {
+        self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()).map(|ring| ring.lent.bytes_out()).sum()
     }
 
     /// While waiting, `check` is asked after each park (at most a second); when it says yes, the wait ends with
@@ -262,7 +263,8 @@ impl<C: Custodian> Endpoint<C> {
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
         self.tidy();
-        self.status().set_pinned(self.pinned());
+        let pinned = self.pinned();
+        self.status().set_pinned(pinned);
         self.status().end(if failed { State::Failed } else { State::Ended }, now());
         self.board.fall_asleep(self.bell());
     }

@@ -2,16 +2,15 @@
 //! outbox, its slabs as we need them, our inbox for it).
 
 use crate::area::{Front, Inbox};
-use crate::board::{Board, FOR_CREDIT};
+use super::lent::{Lent, Link};
+use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::ring::{RingReader, RingWriter, Slot, SLOT_BYTES};
-use bytes::Bytes;
 use ligament_wire::Value;
 use rustix::fd::OwnedFd;
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Slots of a ring's first segment: five pages.
@@ -90,217 +89,6 @@ pub(crate) struct OutRing {
     pub leaving: VecDeque<(u64, u32, u64)>,
 }
 
-/// What a reader needs to give a block back, from any thread, as long as a view lives.
-pub(crate) struct Link {
-    inbox: Inbox,
-    board: Arc<Board>,
-    sender: u32,
-    /// Bytes of views that have been dropped; beside it stands what was lent, in `Lent`.
-    returned: AtomicU64,
-    /// Releases of small blocks that wait for a quiet moment: block + 1 at place block % 16, or 0. To tell the
-    /// sender at once would put the journey of a cache line between a receive and the reply to it.
-    later: [AtomicU32; LATER],
-}
-
-/// How many releases may wait.
-const LATER: usize = 16;
-/// Views above this are released at once, since their sender may need the memory.
-const RELEASED_LATER: usize = 64 << 10;
-
-impl Link {
-    /// One use of a block is over.
-    #[inline]
-    fn release(&self, block: u32, len: usize) {
-        let place = &self.later[block as usize % LATER];
-        let waits = len <= RELEASED_LATER
-            && place.compare_exchange(0, block + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        if !waits {
-            self.inbox.release(block);
-            self.wake_sender();
-        }
-    }
-
-    /// Tells the sender of the releases that wait.
-    #[inline]
-    pub fn release_waiting(&self) {
-        let mut any = false;
-        for place in &self.later {
-            if place.load(Ordering::Relaxed) == 0 {
-                continue;
-            }
-            let block = place.swap(0, Ordering::AcqRel);
-            if block != 0 {
-                self.inbox.release(block - 1);
-                any = true;
-            }
-        }
-        if any {
-            self.wake_sender();
-        }
-    }
-
-    /// Credit, room or a block went back: wakes the sender if it waits for that.
-    #[inline]
-    pub fn wake_sender(&self) {
-        if let Some(bell) = self.board.doorbell(self.sender) {
-            bell.ring_if_parked(FOR_CREDIT);
-        }
-    }
-}
-
-/// A view's hold on a block of a peer. It refers to the slab's mapping and to the link without counting: `Lent`
-/// keeps both for as long as not all that was lent has been returned.
-struct Lease {
-    start: *const u8,
-    len: usize,
-    link: NonNull<Link>,
-    block: u32,
-}
-
-// SAFETY: the memory that a lease points to is not bound to a thread, and the link is only used through atomics.
-unsafe impl Send for Lease {}
-
-impl AsRef<[u8]> for Lease {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        // SAFETY: the range was checked against the mapping when the lease was made, and the mapping lives while
-        // the lease does (see `Lent`). The sender does not write it until the release below (peers may be wrong:
-        // then the numbers are wrong, as with any shared memory).
-        unsafe { std::slice::from_raw_parts(self.start, self.len) }
-    }
-}
-
-impl Drop for Lease {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the link lives until this lease is counted as returned, which is the last thing done with it:
-        // what comes after that would be a use after free.
-        let link = unsafe { self.link.as_ref() };
-        link.release(self.block, self.len);
-        link.returned.fetch_add(self.len as u64 + LEASE, Ordering::Release);
-    }
-}
-
-/// What a lease counts for besides its bytes, so that one of no bytes counts too.
-const LEASE: u64 = 1 << 40;
-const LEASE_BYTES: u64 = LEASE - 1;
-
-/// The mappings of a peer's slabs, and what views of them are out. Only the endpoint's thread touches it, but for
-/// the link's count of what has been returned.
-pub(crate) struct Lent {
-    /// Ours, unless views outlive us.
-    link: NonNull<Link>,
-    /// Bytes lent, with `LEASE` for each lease, wrapping.
-    lent: u64,
-    maps: HashMap<u32, Mapping>,
-    /// The slab used last: number, first byte, length.
-    last: Option<(u32, *const u8, u64)>,
-    /// Slabs that their sender gave back while views were out.
-    gone: Vec<Mapping>,
-}
-
-// SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor is the link.
-unsafe impl Send for Lent {}
-
-impl Lent {
-    fn new(link: Link) -> Lent {
-        let link = NonNull::from(Box::leak(Box::new(link)));
-        Lent { link, lent: 0, maps: HashMap::new(), last: None, gone: Vec::new() }
-    }
-
-    /// What is out: leases in the high bits, bytes in the low ones.
-    #[inline]
-    fn out(&self) -> u64 {
-        self.lent.wrapping_sub(self.link().returned.load(Ordering::Acquire))
-    }
-
-    /// Bytes of views that are out.
-    #[inline]
-    pub fn bytes_out(&self) -> u64 {
-        self.out() & LEASE_BYTES
-    }
-
-    /// The link to the peer.
-    #[inline]
-    pub fn link(&self) -> &Link {
-        // SAFETY: made by `new`, and freed by `drop` only.
-        unsafe { self.link.as_ref() }
-    }
-
-    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped. `fetch`
-    /// asks the agent for the slab the first time.
-    ///
-    /// # Errors
-    /// `Malformed` if that is not within the slab.
-    #[inline]
-    pub fn lease(
-        &mut self,
-        slab: u32,
-        offset: u64,
-        len: u64,
-        block: u32,
-        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
-    ) -> Result<Bytes, ShmError> {
-        let (start, size) = match self.last {
-            Some((last, start, size)) if last == slab => (start, size),
-            _ => self.find(slab, fetch)?,
-        };
-        if offset.checked_add(len).is_none_or(|end| end > size) {
-            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")));
-        }
-        self.lent = self.lent.wrapping_add(len + LEASE);
-        Ok(Bytes::from_owner(Lease {
-            start: start.wrapping_add(offset as usize),
-            len: len as usize,
-            link: self.link,
-            block,
-        }))
-    }
-
-    #[cold]
-    fn find(
-        &mut self,
-        slab: u32,
-        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
-    ) -> Result<(*const u8, u64), ShmError> {
-        let map = match self.maps.entry(slab) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let (fd, bytes) = fetch()?;
-                let len = bytes as usize;
-                // Writable where its sender allows it: see `slab::stays_in_caches`.
-                unknown.insert(Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?)
-            }
-        };
-        let found = (map.start().cast_const(), map.len() as u64);
-        self.last = Some((slab, found.0, found.1));
-        Ok(found)
-    }
-
-    /// The peer gave a slab back: it is unmapped as soon as no view is out.
-    pub fn forget_slab(&mut self, slab: u32) {
-        self.gone.extend(self.maps.remove(&slab));
-        self.last = None;
-        if self.out() == 0 {
-            self.gone.clear();
-        }
-    }
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        self.link().release_waiting();
-        if self.out() == 0 {
-            // SAFETY: from `Box::leak`, and no lease refers to it any more.
-            drop(unsafe { Box::from_raw(self.link.as_ptr()) });
-        } else {
-            // Views outlive the endpoint: what they point to stays, to the end of the process.
-            std::mem::take(&mut self.maps).into_values().for_each(std::mem::forget);
-            std::mem::take(&mut self.gone).into_iter().for_each(std::mem::forget);
-        }
-    }
-}
-
 /// A peer that this endpoint reads from.
 pub(crate) struct InPeer {
     pub endpoint: u32,
@@ -343,14 +131,8 @@ impl InPeer {
         board: Arc<Board>,
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
-        let lent = Lent::new(Link {
-            inbox: Inbox::new(inbox)?,
-            board,
-            sender: self.endpoint,
-            returned: AtomicU64::new(0),
-            later: [const { AtomicU32::new(0) }; LATER],
-        });
-        let taken = NonNull::from(lent.link().inbox.taken());
+        let lent = Lent::new(Link::new(Inbox::new(inbox)?, board, self.endpoint));
+        let taken = NonNull::from(lent.link().inbox().taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.
         let reader = unsafe { RingReader::new(first, slots as usize, taken) };
         self.ring = Some(InRing { reader, lent, outbox, segment });

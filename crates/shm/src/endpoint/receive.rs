@@ -9,7 +9,7 @@ use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::status::State;
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ const EAGER: u32 = 500;
 const LARGE: u64 = 64 << 10;
 /// Releases that wait are told after so many messages, if no quiet moment comes before.
 const RELEASE_EVERY: u32 = 8;
+/// At how many views of each peer is looked then.
+const LOOKS: usize = 32;
 /// Boxes of messages kept for the next ones.
 const SPARE: usize = 32;
 
@@ -162,13 +164,14 @@ impl<C: Custodian> Endpoint<C> {
     /// looking for what others have released.
     #[inline]
     pub(crate) fn tidy(&mut self) {
-        self.release_waiting();
+        self.take_back();
         self.pool.reclaim(super::send::done_with(&self.out));
     }
 
-    fn release_waiting(&self) {
-        for ring in self.inn.iter().filter_map(|peer| peer.ring.as_ref()) {
-            ring.lent.link().release_waiting();
+    #[inline]
+    fn take_back(&mut self) {
+        for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
+            ring.lent.take_back(LOOKS);
         }
     }
 
@@ -179,7 +182,7 @@ impl<C: Custodian> Endpoint<C> {
         self.pinned_guess += len;
         self.pinned_looks = self.pinned_looks.wrapping_add(1);
         if self.pinned_looks % RELEASE_EVERY == 0 {
-            self.release_waiting();
+            self.take_back();
         }
         if len >= LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
             self.pinned_guess = self.pinned();

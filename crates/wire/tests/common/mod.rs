@@ -1,7 +1,7 @@
 //! What several tests need: arbitrary values, strided arrays and headers, and the way of a value through a body.
 #![allow(dead_code)]
 
-use bytes::Bytes;
+use ligament_wire::Bytes;
 use ligament_wire::*;
 use proptest::collection::vec;
 use proptest::prelude::*;

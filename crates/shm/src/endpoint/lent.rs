@@ -1,0 +1,244 @@
+//! What a peer has lent: views of its slabs, and telling it when they are over. A view may be dropped by any thread,
+//! also after its endpoint is gone.
+
+use crate::area::Inbox;
+use crate::board::{Board, Doorbell, FOR_CREDIT};
+use crate::memory::{Mapping, ShmError};
+use ligament_wire::{Bytes, Keeper};
+use rustix::fd::OwnedFd;
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// Views above this are released as soon as they are dropped, since their sender may need the memory. Smaller ones
+/// wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache line between
+/// a receive and the reply to it.
+const AT_ONCE: u64 = 64 << 10;
+
+/// What it takes to give a block back, from any thread.
+pub(crate) struct Link {
+    inbox: Inbox,
+    board: Arc<Board>,
+    sender: u32,
+}
+
+impl Link {
+    /// The way back to `sender` through our inbox for it.
+    pub fn new(inbox: Inbox, board: Arc<Board>, sender: u32) -> Link {
+        Link { inbox, board, sender }
+    }
+
+    /// Our inbox for the peer.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Credit, room or a block went back: wakes the sender if it waits for that.
+    #[inline]
+    pub fn wake_sender(&self) {
+        if let Some(bell) = self.board.doorbell(self.sender) {
+            Doorbell::ring_if_parked(bell, FOR_CREDIT);
+        }
+    }
+}
+
+/// One view's hold on a block: the record that keeps its bytes. Used again when the view is over.
+#[repr(C)]
+struct Lease {
+    keeper: Keeper,
+    link: NonNull<Link>,
+    len: u64,
+    block: u32,
+    /// The view is gone; the endpoint may use this lease again.
+    over: AtomicBool,
+}
+
+/// The last holder of a view is gone.
+///
+/// # Safety
+/// `keeper` is that of a lease that is out; called once.
+unsafe fn end_lease(keeper: NonNull<Keeper>) {
+    // SAFETY: `repr(C)` puts the keeper first; leases live until they are over (see `Lent`), and so does the link.
+    let lease = unsafe { keeper.cast::<Lease>().as_ref() };
+    if lease.len > AT_ONCE {
+        // SAFETY: as above.
+        let link = unsafe { lease.link.as_ref() };
+        link.inbox.release(lease.block);
+        link.wake_sender();
+    }
+    // The last thing done with it: the endpoint may use it again, or free it.
+    lease.over.store(true, Ordering::Release);
+}
+
+/// The mappings of a peer's slabs, and what views of them are out. Only the endpoint's thread touches it.
+pub(crate) struct Lent {
+    /// Ours, unless views outlive us.
+    link: NonNull<Link>,
+    out: Vec<NonNull<Lease>>,
+    free: Vec<NonNull<Lease>>,
+    /// Which of `out` is looked at next.
+    look: usize,
+    /// Bytes of the leases in `out`.
+    bytes_out: u64,
+    maps: HashMap<u32, Mapping>,
+    /// The slab used last: number, first byte, length.
+    last: (u32, *const u8, u64),
+    /// Slabs that their sender gave back while views were out.
+    gone: Vec<Mapping>,
+}
+
+// SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor are link and leases.
+unsafe impl Send for Lent {}
+
+/// No slab has this number and any length.
+const NO_SLAB: (u32, *const u8, u64) = (0, std::ptr::null(), 0);
+
+impl Lent {
+    /// Nothing is lent yet.
+    pub fn new(link: Link) -> Lent {
+        Lent {
+            link: NonNull::from(Box::leak(Box::new(link))),
+            out: Vec::new(),
+            free: Vec::new(),
+            look: 0,
+            bytes_out: 0,
+            maps: HashMap::new(),
+            last: NO_SLAB,
+            gone: Vec::new(),
+        }
+    }
+
+    /// Bytes of views that are out.
+    pub fn bytes_out(&mut self) -> u64 {
+        self.take_back(usize::MAX);
+        self.bytes_out
+    }
+
+    /// The link to the peer.
+    #[inline]
+    pub fn link(&self) -> &Link {
+        // SAFETY: made by `new`, and freed by `drop` only.
+        unsafe { self.link.as_ref() }
+    }
+
+    /// A view of `len` bytes at `offset` in slab `slab`, released when the last of its clones is dropped. `fetch`
+    /// asks the agent for the slab the first time.
+    ///
+    /// # Errors
+    /// `Malformed` if that is not within the slab.
+    #[inline]
+    pub fn lease(
+        &mut self,
+        slab: u32,
+        offset: u64,
+        len: u64,
+        block: u32,
+        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
+    ) -> Result<Bytes, ShmError> {
+        let (last, mut start, mut size) = self.last;
+        if last != slab || size == 0 {
+            (start, size) = self.find(slab, fetch)?;
+        }
+        if offset.checked_add(len).is_none_or(|end| end > size) {
+            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")));
+        }
+        let mut lease = self.free.pop().unwrap_or_else(|| self.new_lease());
+        // SAFETY: a lease in `free` is ours alone.
+        let new = unsafe { lease.as_mut() };
+        (new.len, new.block) = (len, block);
+        *new.over.get_mut() = false;
+        new.keeper.again();
+        self.out.push(lease);
+        self.bytes_out += len;
+        // SAFETY: the range was checked against the mapping, which stays while leases are out, as does this lease. The
+        // sender does not write there until the release (peers may be wrong: then the numbers are wrong, as with any
+        // shared memory).
+        Ok(unsafe { Bytes::from_keeper(start.wrapping_add(offset as usize), len as usize, lease.cast()) })
+    }
+
+    #[cold]
+    fn new_lease(&self) -> NonNull<Lease> {
+        let keeper = Keeper::new(end_lease);
+        let lease = Lease { keeper, link: self.link, len: 0, block: 0, over: AtomicBool::new(true) };
+        NonNull::from(Box::leak(Box::new(lease)))
+    }
+
+    #[cold]
+    fn find(
+        &mut self,
+        slab: u32,
+        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
+    ) -> Result<(*const u8, u64), ShmError> {
+        let map = match self.maps.entry(slab) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let (fd, bytes) = fetch()?;
+                let len = bytes as usize;
+                // Writable where its sender allows it: see `slab::stays_in_caches`.
+                unknown.insert(Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?)
+            }
+        };
+        let found = (map.start().cast_const(), map.len() as u64);
+        self.last = (slab, found.0, found.1);
+        Ok(found)
+    }
+
+    /// Looks at no more than `at_most` of the leases that are out, and takes back those that are over: tells the
+    /// sender of the small ones, which was put off.
+    #[inline]
+    pub fn take_back(&mut self, at_most: usize) {
+        let mut any = false;
+        for _ in 0..at_most.min(self.out.len()) {
+            if self.look >= self.out.len() {
+                self.look = 0;
+            }
+            let lease = self.out[self.look];
+            // SAFETY: leases live as long as `self` at least.
+            let here = unsafe { lease.as_ref() };
+            if !here.over.load(Ordering::Acquire) {
+                self.look += 1;
+                continue;
+            }
+            self.out.swap_remove(self.look);
+            self.bytes_out -= here.len;
+            if here.len <= AT_ONCE {
+                self.link().inbox.release(here.block);
+                any = true;
+            }
+            self.free.push(lease);
+        }
+        if any {
+            self.link().wake_sender();
+        }
+    }
+
+    /// The peer gave a slab back: it is unmapped as soon as no view is out.
+    pub fn forget_slab(&mut self, slab: u32) {
+        self.gone.extend(self.maps.remove(&slab));
+        self.last = NO_SLAB;
+        self.take_back(usize::MAX);
+        if self.out.is_empty() {
+            self.gone.clear();
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.take_back(usize::MAX);
+        for lease in self.free.drain(..) {
+            // SAFETY: from `Box::leak`, and over.
+            drop(unsafe { Box::from_raw(lease.as_ptr()) });
+        }
+        if self.out.is_empty() {
+            // SAFETY: from `Box::leak`, and no lease refers to it any more.
+            drop(unsafe { Box::from_raw(self.link.as_ptr()) });
+        } else {
+            // Views outlive the endpoint: what they point to stays, to the end of the process.
+            std::mem::take(&mut self.maps).into_values().for_each(std::mem::forget);
+            std::mem::take(&mut self.gone).into_iter().for_each(std::mem::forget);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Bytes that views share, kept by a count of who holds them. As the `bytes` crate's, but the owner's record may lie
+//! where its maker wants it (a received message makes none on the heap), and the last holder of all drops it without
+//! a locked instruction. The one place with `unsafe` in this crate.
+
+use std::fmt;
+use std::ops::{Deref, RangeBounds};
+use std::ptr::NonNull;
+use std::sync::atomic::{fence, AtomicUsize, Ordering};
+
+/// What stands at the beginning of every record that keeps bytes.
+#[repr(C)]
+pub struct Keeper {
+    holders: AtomicUsize,
+    let_go: unsafe fn(NonNull<Keeper>),
+}
+
+impl Keeper {
+    /// A keeper with one holder. `let_go` is called once, with the keeper, when nobody holds its bytes any more.
+    pub const fn new(let_go: unsafe fn(NonNull<Keeper>)) -> Keeper {
+        Keeper { holders: AtomicUsize::new(1), let_go }
+    }
+
+    /// Begins again with one holder: for keepers that are used more than once.
+    #[inline]
+    pub fn again(&self) {
+        self.holders.store(1, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that never change and are shared by all clones and slices, which may go to other threads.
+pub struct Bytes {
+    start: *const u8,
+    len: usize,
+    keeper: Option<NonNull<Keeper>>,
+}
+
+// SAFETY: the bytes are only read, and the count is atomic; what keeps them is `Send + Sync` (`from_owner`), or its
+// maker vouches for that (`from_keeper`).
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
+
+/// An owner on the heap.
+#[repr(C)]
+struct Kept<T> {
+    keeper: Keeper,
+    owner: T,
+}
+
+/// # Safety
+/// `keeper` is the first member of a `Kept<T>` from a box, which nobody uses any more.
+unsafe fn drop_box<T>(keeper: NonNull<Keeper>) {
+    // SAFETY: as the caller promises; `repr(C)` puts the keeper first.
+    drop(unsafe { Box::from_raw(keeper.cast::<Kept<T>>().as_ptr()) });
+}
+
+impl Bytes {
+    /// No bytes.
+    #[inline]
+    pub const fn new() -> Bytes {
+        Bytes { start: NonNull::<u8>::dangling().as_ptr(), len: 0, keeper: None }
+    }
+
+    /// Bytes that are there for ever.
+    pub const fn from_static(bytes: &'static [u8]) -> Bytes {
+        Bytes { start: bytes.as_ptr(), len: bytes.len(), keeper: None }
+    }
+
+    /// A copy of `bytes`.
+    pub fn copy_from_slice(bytes: &[u8]) -> Bytes {
+        Bytes::from(bytes.to_vec())
+    }
+
+    /// The bytes of `owner`, which is dropped when nobody holds them any more. `owner` must give the same bytes
+    /// whenever it is asked.
+    pub fn from_owner<T: AsRef<[u8]> + Send + Sync + 'static>(owner: T) -> Bytes {
+        let kept = Box::new(Kept { keeper: Keeper::new(drop_box::<T>), owner });
+        // The owner has moved to its last place before it is asked.
+        let kept = NonNull::from(Box::leak(kept));
+        // SAFETY: just leaked; lives until `drop_box`.
+        let bytes = unsafe { kept.as_ref() }.owner.as_ref();
+        Bytes { start: bytes.as_ptr(), len: bytes.len(), keeper: Some(kept.cast()) }
+    }
+
+    /// Bytes that a record of the caller's keeps.
+    ///
+    /// # Safety
+    /// `keeper` counts one holder, this one; `len` bytes from `start` can be read, from any thread, until its `let_go`
+    /// is called, and so long the keeper stays where it is. `let_go` may be called by any thread.
+    #[inline]
+    pub unsafe fn from_keeper(start: *const u8, len: usize, keeper: NonNull<Keeper>) -> Bytes {
+        Bytes { start, len, keeper: Some(keeper) }
+    }
+
+    /// A part of the same bytes.
+    ///
+    /// # Panics
+    /// When the range goes beyond the end.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Bytes {
+        self.slice_ref(&self[(range.start_bound().cloned(), range.end_bound().cloned())])
+    }
+
+    /// `part`, which is a slice of these bytes, sharing them.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn slice_ref(&self, part: &[u8]) -> Bytes {
+        if part.is_empty() {
+            return Bytes::new();
+        }
+        let (from, to) = (self.start as usize, part.as_ptr() as usize);
+        assert!(to >= from && to + part.len() <= from + self.len, "a slice of other bytes");
+        let mut shared = self.clone();
+        (shared.start, shared.len) = (part.as_ptr(), part.len());
+        shared
+    }
+}
+
+impl Drop for Bytes {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(keeper) = self.keeper else { return };
+        // SAFETY: `self` holds it.
+        let kept = unsafe { keeper.as_ref() };
+        // Who sees itself as the only holder is: another could only come from a clone of this one. That spares the
+        // commonest case a locked instruction.
+        if kept.holders.load(Ordering::Acquire) != 1 {
+            if kept.holders.fetch_sub(1, Ordering::Release) != 1 {
+                return;
+            }
+            fence(Ordering::Acquire);
+        }
+        // SAFETY: this was the last holder.
+        unsafe { (kept.let_go)(keeper) }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: kept by `keeper`, or for ever; never written.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl Clone for Bytes {
+    #[inline]
+    fn clone(&self) -> Bytes {
+        if let Some(keeper) = self.keeper {
+            // SAFETY: `self` holds it.
+            let before = unsafe { keeper.as_ref() }.holders.fetch_add(1, Ordering::Relaxed);
+            assert!(before < usize::MAX / 2, "too many clones");
+        }
+        Bytes { start: self.start, len: self.len, keeper: self.keeper }
+    }
+}
+
+impl Default for Bytes {
+    fn default() -> Bytes {
+        Bytes::new()
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Bytes {
+        if bytes.is_empty() {
+            return Bytes::new();
+        }
+        Bytes::from_owner(bytes)
+    }
+}
+
+impl From<&'static [u8]> for Bytes {
+    fn from(bytes: &'static [u8]) -> Bytes {
+        Bytes::from_static(bytes)
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Bytes) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Bytes {}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    struct Owner(Arc<()>, [u8; 4]);
+
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.1
+        }
+    }
+
+    #[test]
+    fn the_owner_goes_with_the_last_of_clones_and_slices_whatever_their_order() {
+        for last in 0..3 {
+            let alive = Arc::new(());
+            let bytes = Bytes::from_owner(Owner(alive.clone(), [1, 2, 3, 4]));
+            let mut held = vec![bytes.slice(1..3), bytes.clone(), bytes];
+            let keep = held.remove(last);
+            drop(held);
+            assert_eq!(Arc::strong_count(&alive), 2);
+            assert_eq!(keep[keep.len() - 1], if last == 0 { 3 } else { 4 });
+            drop(keep);
+            assert_eq!(Arc::strong_count(&alive), 1);
+        }
+    }
+
+    #[test]
+    fn threads_that_let_go_at_once_drop_the_owner_once() {
+        let alive = Arc::new(());
+        for _ in 0..200 {
+            let bytes = Bytes::from_owner(Owner(alive.clone(), [7; 4]));
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    let bytes = bytes.clone();
+                    scope.spawn(move || assert_eq!(bytes[3], 7));
+                }
+                drop(bytes);
+            });
+            assert_eq!(Arc::strong_count(&alive), 1);
+        }
+    }
+
+    #[test]
+    #[should_panic = "other bytes"]
+    fn a_slice_of_something_else_is_refused() {
+        Bytes::from(vec![1, 2, 3]).slice_ref(b"else");
+    }
+}
