@@ -7,7 +7,7 @@ use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
 use ligament_model::Operator;
 use ligament_shm::status::now;
-use ligament_wire::Value;
+use ligament_wire::{HeaderWords, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -193,22 +193,18 @@ impl Instance {
             return Ok(None);
         }
         let channel = self.table.ports[port].slots[slot][0];
-        let mut arrived = match self.endpoint.receive(channel, deadline) {
-            Ok(arrived) => arrived,
-            Err(error) => return Err(self.while_receiving(error, port, slot)),
-        };
-        message.timestamp = arrived.header.timestamp();
-        message.next_timestamp = arrived.header.next_timestamp();
-        message.settings = None;
-        let (end, overlay) = (arrived.header.is_end(), arrived.header.overlay());
-        if let Err(error) = arrived.take_value_to(&mut message.data) {
+        let mut header = HeaderWords::default();
+        if let Err(error) = self.endpoint.receive_to(channel, deadline, &mut header, &mut message.data) {
             return Err(self.while_receiving(error, port, slot));
         }
-        self.endpoint.recycle(arrived);
-        if end {
+        message.timestamp = header.timestamp();
+        message.next_timestamp = header.next_timestamp();
+        message.settings = None;
+        if header.is_end() {
             self.table.ports[port].ended[slot] = true;
             return Ok(None);
         }
+        let overlay = header.overlay();
         if overlay == 0 {
             return Ok(Some(None));
         }

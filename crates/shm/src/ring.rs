@@ -210,6 +210,13 @@ impl RingReader {
         }
     }
 
+    /// The first line of the peeked slot's body.
+    #[inline]
+    pub fn body_line(&self) -> [u64; 8] {
+        let words = &self.slot().words;
+        std::array::from_fn(|i| words[8 + i].load(Ordering::Relaxed))
+    }
+
     /// Gives the peeked slot back to the writer.
     #[inline]
     pub fn take(&mut self) {

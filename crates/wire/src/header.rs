@@ -251,6 +251,15 @@ impl HeaderWords {
         Header::decode(&self.0).map(|_| ())
     }
 
+    /// Whether this is message `sequence` of conduit `conduit`, a value, with no flag but that it has a next timestamp
+    /// and where it stands: the commonest header, which needs no further check.
+    #[inline]
+    pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
+        let known = u64::from(flags::HAS_NEXT | flags::PLACED) << 16;
+        let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(conduit) << 32;
+        self.0[0] & !known == first && self.0[1] == sequence
+    }
+
     /// The whole header. Errors: as [`Header::decode`].
     pub fn decode(&self) -> Result<Header, WireError> {
         Header::decode(&self.0)

@@ -203,11 +203,18 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    struct Owner(Arc<()>, [u8; 4]);
+    struct Owner {
+        bytes: [u8; 4],
+        _alive: Arc<()>,
+    }
+
+    fn owned(alive: &Arc<()>) -> Bytes {
+        Bytes::from_owner(Owner { bytes: [1, 2, 3, 4], _alive: alive.clone() })
+    }
 
     impl AsRef<[u8]> for Owner {
         fn as_ref(&self) -> &[u8] {
-            &self.1
+            &self.bytes
         }
     }
 
@@ -215,7 +222,7 @@ mod tests {
     fn the_owner_goes_with_the_last_of_clones_and_slices_whatever_their_order() {
         for last in 0..3 {
             let alive = Arc::new(());
-            let bytes = Bytes::from_owner(Owner(alive.clone(), [1, 2, 3, 4]));
+            let bytes = owned(&alive);
             let mut held = vec![bytes.slice(1..3), bytes.clone(), bytes];
             let keep = held.remove(last);
             drop(held);
@@ -230,11 +237,11 @@ mod tests {
     fn threads_that_let_go_at_once_drop_the_owner_once() {
         let alive = Arc::new(());
         for _ in 0..200 {
-            let bytes = Bytes::from_owner(Owner(alive.clone(), [7; 4]));
+            let bytes = owned(&alive);
             std::thread::scope(|scope| {
                 for _ in 0..4 {
                     let bytes = bytes.clone();
-                    scope.spawn(move || assert_eq!(bytes[3], 7));
+                    scope.spawn(move || assert_eq!(bytes[3], 4));
                 }
                 drop(bytes);
             });

@@ -236,13 +236,6 @@ impl ArrayKind {
         self.bytes
     }
 
-    /// Another array of this kind; none if the bytes are not as many.
-    #[inline]
-    pub fn over(&self, data: Bytes) -> Option<Array> {
-        let ArrayKind { dtype, ndim, order, shape, bytes } = *self;
-        (data.len() == bytes).then(|| Array { dtype, ndim, order, shape, data, meta: None })
-    }
-
     /// Whether an array of this type, shape and order is of this kind.
     #[inline]
     pub fn is(&self, dtype: DType, shape: &[u64], order: Order) -> bool {
@@ -350,21 +343,31 @@ impl Array {
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The extent of each dimension; empty for a scalar array, which has one element.
+    #[inline]
     pub fn shape(&self) -> &[u64] {
         &self.shape[..usize::from(self.ndim)]
     }
 
+    /// The extents, with zeros behind those of its dimensions.
+    #[inline]
+    pub fn extents(&self) -> &[u64; MAX_DIMS] {
+        &self.shape
+    }
+
     /// How many dimensions.
+    #[inline]
     pub fn ndim(&self) -> usize {
         usize::from(self.ndim)
     }
 
     /// Which index runs fastest (if there are no strides of its own).
+    #[inline]
     pub fn order(&self) -> Order {
         self.order
     }
@@ -397,6 +400,7 @@ impl Array {
     }
 
     /// The strides that came with the array; none if it is contiguous in its order.
+    #[inline]
     pub fn own_strides(&self) -> Option<&[i64]> {
         self.meta.as_ref()?.strides.as_deref()
     }
@@ -413,6 +417,7 @@ impl Array {
 
     /// The bytes of the elements, with their padding if there are strides. Aligned to 64 bytes if they came in a
     /// part of a body that is so aligned.
+    #[inline]
     pub fn data(&self) -> &Bytes {
         &self.data
     }
@@ -429,6 +434,36 @@ impl Array {
             return Some(&[]);
         }
         bytemuck::try_cast_slice(&self.data).ok()
+    }
+}
+
+impl Value {
+    /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and nothing
+    /// done, if the bytes are not as many as its elements take.
+    #[inline]
+    pub fn become_array(&mut self, kind: &ArrayKind, data: Bytes) -> bool {
+        if data.len() != kind.bytes {
+            return false;
+        }
+        let ArrayKind { dtype, ndim, order, ref shape, .. } = *kind;
+        match self {
+            Value::Array(array) if array.meta.is_none() => {
+                (array.dtype, array.ndim, array.order) = (dtype, ndim, order);
+                array.shape = *shape;
+                array.data = data;
+            }
+            _ => *self = Value::Array(Array { dtype, ndim, order, shape: *shape, data, meta: None }),
+        }
+        true
+    }
+
+    /// Lets go of what it holds. A plain array keeps its frame, for `become_array`; it must not be looked at before.
+    #[inline]
+    pub fn let_go(&mut self) {
+        match self {
+            Value::Array(array) if array.meta.is_none() => array.data = Bytes::new(),
+            _ => *self = Value::None,
+        }
     }
 }
 

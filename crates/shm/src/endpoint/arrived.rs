@@ -24,16 +24,54 @@ pub(crate) enum Place {
     Whole,
 }
 
-/// The head of the array that came last, as words, and what it says: the next one mostly says the same.
+/// The head of a plain array of up to three dimensions, in words.
+const KNOWN_WORDS: usize = 5;
+
+/// What the head of a channel's last array said, so that the next one, which mostly says the same, need not be taken
+/// apart: one comparison tells.
 #[derive(Default)]
-struct Known {
+pub(crate) struct Known {
+    /// The head, with zeros behind it, and ones where it counts.
     head: [u64; KNOWN_WORDS],
-    len: usize,
+    mask: [u64; KNOWN_WORDS],
+    /// Bytes of the head; 0 while nothing is known.
+    len: u64,
+    /// Bytes of the whole body.
+    body_len: u64,
     kind: Option<ArrayKind>,
 }
 
-/// The head of a plain array of up to three dimensions.
-const KNOWN_WORDS: usize = 5;
+impl Known {
+    /// The array's kind, if a body placed in a slab has this length and its slot begins with `line`.
+    #[inline]
+    pub fn recognise(&self, body_len: u64, line: &[u64; 8]) -> Option<&ArrayKind> {
+        let mut differs = (line[2] ^ self.len) | (body_len ^ self.body_len);
+        for i in 0..KNOWN_WORDS {
+            differs |= (line[PLACE_WORDS + i] ^ self.head[i]) & self.mask[i];
+        }
+        if differs == 0 {
+            self.kind.as_ref()
+        } else {
+            None
+        }
+    }
+
+    /// Learns from a message whose value has been taken.
+    pub fn learn(&mut self, message: &Arrived, value: &Value) {
+        *self = Known::default();
+        let (Place::Beside(len), Value::Array(array)) = (message.place, value) else { return };
+        if len == 0 || len > KNOWN_WORDS * 8 || message.header.parts() != 1 {
+            return;
+        }
+        let Some(kind) = array.kind() else { return };
+        for i in 0..KNOWN_WORDS {
+            let bytes = len.saturating_sub(i * 8).min(8);
+            self.mask[i] = if bytes == 8 { u64::MAX } else { (1 << (bytes * 8)) - 1 };
+            self.head[i] = message.words[PLACE_WORDS + i] & self.mask[i];
+        }
+        (self.len, self.body_len, self.kind) = (len as u64, message.header.body_len(), Some(kind));
+    }
+}
 
 /// A message that has arrived.
 pub struct Arrived {
@@ -41,7 +79,6 @@ pub struct Arrived {
     pub(crate) place: Place,
     pub(crate) words: [u64; BODY_WORDS],
     pub(crate) bytes: Bytes,
-    known: Known,
 }
 
 impl Arrived {
@@ -52,7 +89,6 @@ impl Arrived {
             place,
             words: [0; BODY_WORDS],
             bytes: Bytes::new(),
-            known: Known::default(),
         })
     }
 
@@ -66,7 +102,6 @@ impl Arrived {
     ///
     /// # Errors
     /// `Malformed` when the body is not what the format says.
-    #[inline]
     pub fn take_value_to(&mut self, to: &mut Value) -> Result<(), ShmError> {
         let parts = self.header.parts();
         match self.place {
@@ -74,7 +109,10 @@ impl Arrived {
                 *to = Value::None;
                 Ok(())
             }
-            Place::Beside(head) => self.take_parts_to(head, to),
+            Place::Beside(head) => {
+                let raw: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
+                decode(parts, self.header.body_len(), &raw[..head], std::mem::take(&mut self.bytes), to)
+            }
             Place::Inline => {
                 let body: &[u8] = bytemuck::cast_slice(&self.words);
                 let body = &body[..self.header.body_len() as usize];
@@ -85,36 +123,6 @@ impl Arrived {
                 whole(parts, &bytes, |parts| bytes.slice_ref(parts), to)
             }
         }
-    }
-
-    #[inline]
-    fn take_parts_to(&mut self, head: usize, to: &mut Value) -> Result<(), ShmError> {
-        let bytes = std::mem::take(&mut self.bytes);
-        let words = &self.words[PLACE_WORDS..];
-        let short = head <= KNOWN_WORDS * 8;
-        if short && head > 0 && self.known.len == head && self.header.parts() == 1 {
-            // Words beyond the head are what an earlier message left: only the head's own are compared.
-            let used = head.div_ceil(8);
-            let last = u64::MAX >> ((used * 8 - head) * 8);
-            let same = words[..used - 1] == self.known.head[..used - 1]
-                && words[used - 1] & last == self.known.head[used - 1] & last;
-            if same {
-                if let Some(kind) = self.known.kind.filter(|kind| kind.bytes() == bytes.len()) {
-                    *to = Value::Array(kind.over(bytes).expect("as many bytes"));
-                    return Ok(());
-                }
-            }
-        }
-        let raw: &[u8] = bytemuck::cast_slice(words);
-        decode(self.header.parts(), self.header.body_len(), &raw[..head], bytes, to)?;
-        let kind = if let Value::Array(array) = to { array.kind() } else { None };
-        self.known.len = 0;
-        if let (true, Some(kind)) = (short && head > 0, kind) {
-            self.known.head.copy_from_slice(&self.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS]);
-            self.known.len = head;
-            self.known.kind = Some(kind);
-        }
-        Ok(())
     }
 
     /// Takes the value out; else as `take_value_to`.

@@ -107,6 +107,7 @@ struct InChannel {
     sequence: u64,
     credited: u64,
     assembling: Option<receive::Assembly>,
+    known: arrived::Known,
 }
 
 /// An endpoint.
@@ -200,6 +201,7 @@ impl<C: Custodian> Endpoint<C> {
                     sequence: 0,
                     credited: 0,
                     assembling: None,
+                    known: arrived::Known::default(),
                 }
             })
             .collect();

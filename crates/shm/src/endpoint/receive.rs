@@ -31,10 +31,10 @@ pub(crate) struct Assembly {
     header: HeaderWords,
 }
 
-/// What one message costs of its channel's budget: its slot, and its body if that lies in a slab.
+/// What one message costs of its channel's budget: its slot, and what it takes of a slab.
 #[inline]
-pub(crate) fn cost(in_slab: bool, body_len: u64) -> u64 {
-    SLOT_BYTES as u64 + if in_slab { body_len } else { 0 }
+pub(crate) fn cost(in_slab: u64) -> u64 {
+    SLOT_BYTES as u64 + in_slab
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -75,47 +75,119 @@ impl<C: Custodian> Endpoint<C> {
         Ok(!self.receives[index].queue.is_empty())
     }
 
+    /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each to where
+    /// it shall stand.
+    ///
+    /// # Errors
+    /// As `receive`.
+    #[inline]
+    pub fn receive_to(
+        &mut self,
+        index: usize,
+        deadline: Deadline,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        if self.await_slot(index) {
+            if let Some(len) = self.take_ordinary(index, header, to)? {
+                return match self.count_in(index, len, header) {
+                    true => Ok(()),
+                    false => copy_out_of(to),
+                };
+            }
+        }
+        self.receive_generally(index, deadline, header, to)
+    }
+
+    /// Whether the next message of a channel stands at the front of its ring, after a short wait.
+    #[inline]
+    fn await_slot(&mut self, index: usize) -> bool {
+        let channel = &self.receives[index];
+        let peer = channel.peer;
+        let Some(ring) = &self.inn[peer].ring else { return false };
+        if !channel.queue.is_empty() {
+            return false;
+        }
+        if ring.reader.ready() {
+            return true;
+        }
+        if !self.board.may_spin() {
+            return false;
+        }
+        self.tidy();
+        let Some(ring) = &self.inn[peer].ring else { return false };
+        for _ in 0..EAGER {
+            if ring.reader.ready() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// Takes the slot at the front of a channel's ring if it is one of that channel, and nothing, or an array like the
+    /// one before: nothing of it needs to be taken apart then. Says how many bytes it holds of a slab.
+    #[inline]
+    fn take_ordinary(
+        &mut self,
+        index: usize,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<Option<u64>, ShmError> {
+        let channel = &mut self.receives[index];
+        let InPeer { ring: Some(ring), endpoint, .. } = &mut self.inn[channel.peer] else { return Ok(None) };
+        if !ring.reader.peek(&mut header.0) || !header.is_ordinary(channel.id, channel.sequence) {
+            return Ok(None);
+        }
+        let body_len = header.body_len();
+        let placed = header.flags() & flags::PLACED != 0;
+        if placed {
+            let line = ring.reader.body_line();
+            let Some(kind) = channel.known.recognise(body_len, &line) else { return Ok(None) };
+            if header.parts() != 1 {
+                return Ok(None);
+            }
+            let (slab, block, offset, len) = (line[0] as u32, (line[0] >> 32) as u32, line[1], kind.bytes() as u64);
+            let custodian = &mut self.custodian;
+            let bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
+            to.become_array(kind, bytes);
+        } else if body_len == 0 {
+            *to = Value::None;
+        } else {
+            return Ok(None);
+        }
+        ring.reader.take();
+        channel.sequence += 1;
+        Ok(Some(if placed { body_len } else { 0 }))
+    }
+
+    /// Every other message, and every other wait.
+    #[cold]
+    fn receive_generally(
+        &mut self,
+        index: usize,
+        deadline: Deadline,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        let mut message = self.receive(index, deadline)?;
+        *header = message.header;
+        message.take_value_to(to)?;
+        self.receives[index].known.learn(&message, to);
+        self.recycle(message);
+        Ok(())
+    }
+
     /// The next message of channel `index`, waiting for it until the deadline. Give the box to `recycle` when its
     /// value is taken.
     ///
     /// # Errors
     /// `TimedOut`; `RunEnds` or `AgentGone` when none will come any more; `Malformed`.
-    #[inline]
     pub fn receive(&mut self, index: usize, deadline: Deadline) -> Result<Box<Arrived>, ShmError> {
         if let Some(mut message) = self.receives[index].queue.pop_front() {
             self.hand_over(index, &mut message)?;
             return Ok(message);
         }
-        let peer = self.receives[index].peer;
-        if self.inn[peer].ring.is_some() && self.board.may_spin() {
-            let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
-            if !self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
-                self.tidy();
-            }
-            for _ in 0..EAGER {
-                if !self.inn[peer].ring.as_ref().is_some_and(|ring| ring.reader.ready()) {
-                    std::hint::spin_loop();
-                    continue;
-                }
-                match self.take_slot(peer, &mut message)? {
-                    Some(channel) if channel == index => {
-                        self.hand_over(index, &mut message)?;
-                        return Ok(message);
-                    }
-                    Some(channel) => {
-                        let next = self.spare.pop().unwrap_or_else(Arrived::empty);
-                        self.receives[channel].queue.push_back(std::mem::replace(&mut message, next));
-                    }
-                    None => {}
-                }
-            }
-            self.recycle(message);
-        }
-        self.receive_slowly(index, deadline)
-    }
-
-    #[cold]
-    fn receive_slowly(&mut self, index: usize, deadline: Deadline) -> Result<Box<Arrived>, ShmError> {
         let ready = |me: &mut Self| Ok(!me.receives[index].queue.is_empty());
         let number = Some(self.receives[index].id);
         self.wait_until(State::WaitingToReceive, number, FOR_MESSAGES, deadline, ready)?;
@@ -138,26 +210,31 @@ impl<C: Custodian> Endpoint<C> {
         Ok(found.expect("the wait was for it"))
     }
 
-    /// Returns the message's credit and counts it.
-    #[inline]
+    /// Returns the message's credit and counts it; copies it out of its slab if too much is held already.
     fn hand_over(&mut self, index: usize, message: &mut Arrived) -> Result<(), ShmError> {
-        let in_slab = message.in_slab();
-        let body_len = message.header.body_len();
+        let held = if message.in_slab() { message.header.body_len() } else { 0 };
+        if !self.count_in(index, held, &message.header) {
+            message.bytes = copy_out(&message.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the credit of a message that the code gets now, with `held` bytes in a slab, and counts it. False if
+    /// views hold more of the peers' memory than they may.
+    #[inline]
+    fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
         let channel = &mut self.receives[index];
-        channel.credited += cost(in_slab, body_len);
+        channel.credited += cost(held);
         if let Some(credit) = self.front.credit(index as u32) {
             credit.store(channel.credited, Ordering::Release);
         }
         if let Some(ring) = &self.inn[channel.peer].ring {
             ring.lent.link().wake_sender();
         }
-        if message.header.is_data() {
-            self.front.status().count_received(body_len, message.header.timestamp());
+        if header.is_data() {
+            self.front.status().count_received(header.body_len(), header.timestamp());
         }
-        if in_slab && self.note_pinned(body_len) > self.pinned_limit {
-            message.bytes = copy_out(&message.bytes)?;
-        }
-        Ok(())
+        held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
     /// What can wait for a moment in which there is nothing to receive: telling senders what was released, and
@@ -364,6 +441,18 @@ impl<C: Custodian> Endpoint<C> {
 
 fn malformed(error: ligament_wire::WireError) -> ShmError {
     ShmError::Malformed(error.to_string())
+}
+
+/// Copies an array out of its slab, in place.
+#[cold]
+fn copy_out_of(value: &mut Value) -> Result<(), ShmError> {
+    if let Value::Array(array) = value {
+        if let Some(kind) = array.kind() {
+            let own = copy_out(array.data())?;
+            value.become_array(&kind, own);
+        }
+    }
+    Ok(())
 }
 
 /// Copies parts into this process's own memory, 64-byte aligned, so that the sender's block can go back.

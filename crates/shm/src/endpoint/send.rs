@@ -249,18 +249,18 @@ impl<C: Custodian> Endpoint<C> {
         let body_len = source.body_len();
         header.set_body(source.parts(), body_len);
         if body_len <= BODY_BYTES as u64 {
-            self.claim(to, cost(false, 0))?;
+            self.claim(to, cost(0))?;
             self.body.inline(source);
             return self.post(to, &mut header, None);
         }
-        self.claim(to, cost(true, body_len))?;
+        self.claim(to, cost(body_len))?;
         let head = source.head();
         let beside = head.len() <= INLINE_HEAD;
         let in_slab = if beside { source.parts_len() } else { body_len };
         let block = match self.block(in_slab) {
             Ok(Some(block)) => block,
             Ok(None) => return self.stream(to, header, source),
-            Err(error) => return Err(self.unclaim(to, cost(true, body_len), error)),
+            Err(error) => return Err(self.unclaim(to, cost(body_len), error)),
         };
         let place = self.pool.place(block);
         // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
@@ -318,7 +318,7 @@ impl<C: Custodian> Endpoint<C> {
             self.pool.give_back(loan.block);
             return Ok(());
         }
-        if let Err(error) = self.claim(to, cost(true, body_len)) {
+        if let Err(error) = self.claim(to, cost(body_len)) {
             self.pool.give_back(loan.block);
             return Err(error);
         }
@@ -335,7 +335,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Ends a channel: its receiver learns that nothing more comes.
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
         let mut header = HeaderWords::from(Header { kind: Kind::End, ..Header::default() });
-        self.claim(&[channel], cost(false, 0))?;
+        self.claim(&[channel], cost(0))?;
         self.body.used = 0;
         self.post(&[channel], &mut header, None)
     }
@@ -583,7 +583,7 @@ impl<C: Custodian> Endpoint<C> {
         while at < body_len {
             let len = CHUNK.min(body_len - at);
             let block = match self.chunk_block(CHUNK, body_len, at == 0) {
-                Err(error) if at == 0 => return Err(self.unclaim(to, cost(true, body_len), error)),
+                Err(error) if at == 0 => return Err(self.unclaim(to, cost(body_len), error)),
                 other => other?,
             };
             let place = self.pool.place(block);
