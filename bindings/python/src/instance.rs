@@ -286,7 +286,9 @@ impl Instance {
             for loan in back {
                 core.return_loan(loan);
             }
-            core.loan(dtype, &shape, order)
+            let loan = core.loan(dtype, &shape, order)?;
+            let pages = core.loan_pages(&loan);
+            Ok((loan, pages))
         })?;
         Loan::new(py, loan, dtype, &shape, order, self.returned.clone())
     }

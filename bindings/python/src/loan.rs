@@ -9,13 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Loans that nobody can reach any more, waiting for their instance to take them back.
 pub type Returned = Arc<Mutex<Vec<CoreLoan>>>;
 
+/// What keeps the pages of a loan mapped.
+pub type Pages = Arc<dyn std::any::Any + Send + Sync>;
+
 /// The memory of a loan. It is the base of the array, and so of every view of it, and goes when the last one does.
 #[pyclass(module = "ligament", frozen, name = "_LoanMemory")]
 struct LoanMemory {
     loan: Mutex<Option<CoreLoan>>,
     returned: Returned,
     /// Keeps the pages in this process after the loan was sent, for as long as a view of them lives.
-    _pages: Arc<dyn std::any::Any + Send + Sync>,
+    _pages: Pages,
 }
 
 impl Drop for LoanMemory {
@@ -37,10 +40,10 @@ pub struct Loan {
 }
 
 impl Loan {
-    /// Wraps what the core lent.
+    /// Wraps what the core lent, with what keeps its pages.
     pub fn new(
         py: Python<'_>,
-        loan: CoreLoan,
+        (loan, pages): (CoreLoan, Pages),
         dtype: DType,
         shape: &[u64],
         order: Order,
@@ -54,7 +57,6 @@ impl Loan {
             step = step.saturating_mul(shape[axis] as i64);
         }
         let start = loan.start();
-        let pages = loan.pages();
         let memory = Bound::new(py, LoanMemory { loan: Mutex::new(Some(loan)), returned, _pages: pages })?;
         // SAFETY: the loan holds an array of this shape in this order, 64-byte aligned; `memory` keeps it mapped.
         let array = unsafe {

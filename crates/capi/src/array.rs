@@ -4,6 +4,7 @@ use crate::options::{dtype, lig_dtype_code, lig_order_code, order};
 use crate::status::{name, null};
 use ligament_instance::{Array, ArrayRef, DType, Error, Order};
 use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
 
 /// The most dimensions an array may have.
 pub const LIG_MAX_DIMS: usize = 8;
@@ -57,28 +58,44 @@ pub struct lig_array_view {
 
 impl lig_array_view {
     /// The view of an array.
-    #[inline]
     pub(crate) fn of(array: &Array) -> lig_array_view {
-        let ndim = array.ndim();
-        let mut shape = [0; LIG_MAX_DIMS];
-        shape[..ndim].copy_from_slice(array.shape());
-        let mut strides = [0; LIG_MAX_DIMS];
+        let mut view = MaybeUninit::uninit();
+        lig_array_view::write(&mut view, array);
+        // SAFETY: just written.
+        unsafe { view.assume_init() }
+    }
+
+    /// Writes the view of an array to where it shall stand.
+    #[inline]
+    pub(crate) fn write(to: &mut MaybeUninit<lig_array_view>, array: &Array) {
         let own = array.own_strides();
-        match own {
-            Some(own) => strides[..ndim].copy_from_slice(own),
-            None => contiguous_strides(array.dtype(), &shape[..ndim], array.order(), &mut strides[..ndim]),
-        }
-        lig_array_view {
+        let shape = array.extents();
+        let strides = match (own, array.ndim()) {
+            (None, 0) => [0; LIG_MAX_DIMS],
+            (None, 1) => [array.dtype().size() as i64, 0, 0, 0, 0, 0, 0, 0],
+            _ => strides_of(array),
+        };
+        to.write(lig_array_view {
             dtype: array.dtype() as i32,
-            ndim: ndim as u32,
+            ndim: array.ndim() as u32,
             order: (array.order() == Order::ColumnMajor) as i32,
             contiguous: own.is_none(),
-            length: array.len(),
-            shape,
+            length: if array.ndim() == 1 { shape[0] } else { array.len() },
+            shape: *shape,
             strides,
             data: array.data().as_ptr().cast(),
-        }
+        });
     }
+}
+
+fn strides_of(array: &Array) -> [i64; LIG_MAX_DIMS] {
+    let mut strides = [0; LIG_MAX_DIMS];
+    let ndim = array.ndim();
+    match array.own_strides() {
+        Some(own) => strides[..ndim].copy_from_slice(own),
+        None => contiguous_strides(array.dtype(), array.shape(), array.order(), &mut strides[..ndim]),
+    }
+    strides
 }
 
 /// The byte strides of elements that lie next to each other. Extents of received arrays were checked, so that this

@@ -4,8 +4,8 @@ use crate::array::{describe, lent, lig_array};
 use crate::send::bytes;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
-use ligament_wire::Bytes;
 use ligament_instance::{Array, ArrayMeta, Error, Value, ValueRef};
+use ligament_wire::Bytes;
 use ligament_wire::{decode_body, Encoder, Limits, SettingValue};
 use std::ffi::{c_char, c_void};
 

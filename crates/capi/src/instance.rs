@@ -1,7 +1,9 @@
 //! The instance's life: joining the run, the reuse loop, logging, the end.
 
+use crate::message::MessagePool;
 use crate::options::{lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
 use crate::ports::lig_port;
+use crate::send::SpareLoans;
 use crate::settings::Kept;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use ligament_instance::{Error, Flags, Instance, LogLevel, Ports};
@@ -14,9 +16,23 @@ pub struct lig_instance {
     /// operators, so that what they do through the handle is done through that reference.
     pub(crate) current: *mut Instance,
     pub(crate) kept: HashMap<String, Kept>,
+    pub(crate) spare_loans: SpareLoans,
+    pub(crate) messages: MessagePool,
     name: CString,
     run: CString,
     index: Vec<usize>,
+}
+
+impl lig_instance {
+    /// The core's instance. It is no part of the handle's own memory.
+    ///
+    /// # Safety
+    /// No other reference to it is in use.
+    #[inline]
+    pub(crate) unsafe fn core<'a>(&self) -> &'a mut Instance {
+        // SAFETY: `current` is valid for as long as the handle; else as the caller promises.
+        unsafe { &mut *self.current }
+    }
 }
 
 impl Drop for lig_instance {
@@ -24,6 +40,16 @@ impl Drop for lig_instance {
         // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
         drop(unsafe { Box::from_raw(self.current) });
     }
+}
+
+/// The handle itself.
+///
+/// # Safety
+/// As `core`.
+#[inline]
+pub(crate) unsafe fn handle<'a>(instance: *mut lig_instance) -> Result<&'a mut lig_instance, Error> {
+    // SAFETY: as the caller promises.
+    unsafe { instance.as_mut() }.ok_or_else(|| null("instance"))
 }
 
 /// The core's instance behind a handle.
@@ -93,6 +119,8 @@ pub unsafe extern "C" fn lig_instance_create(
             run: terminated(core.run_name())?,
             index: core.index(),
             kept: HashMap::new(),
+            spare_loans: SpareLoans::default(),
+            messages: MessagePool::default(),
             current: Box::into_raw(Box::new(core)),
         };
         place.write(Box::into_raw(Box::new(handle)));

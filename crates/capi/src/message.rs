@@ -5,6 +5,9 @@ use crate::options::lig_times;
 use crate::status::{guard, guard_or, lig_error, lig_status, null, out};
 use crate::values::{handle, lig_value, of_settings};
 use ligament_instance::{Error, Message, Value};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
 /// several threads, and be freed by any.
@@ -12,13 +15,17 @@ pub struct lig_message {
     pub(crate) message: Message,
     /// The overlay that came with it, as a map; made only where the instance asked for it.
     settings: Option<Box<Value>>,
+    /// Whether it belongs to a pool, which uses it again.
+    pooled: bool,
+    /// In a pool: nobody uses it.
+    free: AtomicBool,
 }
 
 impl lig_message {
-    /// A message to receive into.
-    #[inline]
-    pub(crate) fn empty() -> Box<lig_message> {
-        Box::new(lig_message { message: Message::default(), settings: None })
+    fn new(pooled: bool) -> NonNull<lig_message> {
+        let message =
+            lig_message { message: Message::default(), settings: None, pooled, free: AtomicBool::new(false) };
+        NonNull::from(Box::leak(Box::new(message)))
     }
 
     /// What is received into.
@@ -27,14 +34,100 @@ impl lig_message {
         &mut self.message
     }
 
-    /// Gives the message to the caller.
+    /// Makes it ready for the caller.
     #[inline]
-    pub(crate) fn give(mut self: Box<Self>) -> *mut lig_message {
+    pub(crate) fn complete(&mut self) {
         if let Some(settings) = self.message.settings.take() {
             self.settings = Some(Box::new(of_settings(&settings)));
         }
-        Box::into_raw(self)
     }
+}
+
+/// The messages of an instance that are used again and again, so that an ordinary receive allocates nothing. Their
+/// users may free them from any thread.
+#[derive(Default)]
+pub(crate) struct MessagePool {
+    messages: Vec<NonNull<lig_message>>,
+    next: usize,
+}
+
+// SAFETY: messages may be used by any thread.
+unsafe impl Send for MessagePool {}
+
+/// How many messages a pool keeps; a caller that holds more at a time gets boxes of their own.
+const POOLED: usize = 16;
+
+impl MessagePool {
+    /// A message to receive into. Free it with `free`.
+    #[inline]
+    pub fn take(&mut self) -> NonNull<lig_message> {
+        if let Some(&message) = self.messages.get(self.next) {
+            // SAFETY: messages of a pool live as long as it does.
+            let free = unsafe { &(*message.as_ptr()).free };
+            if free.load(Ordering::Acquire) {
+                free.store(false, Ordering::Relaxed);
+                return message;
+            }
+        }
+        self.take_another()
+    }
+
+    #[cold]
+    fn take_another(&mut self) -> NonNull<lig_message> {
+        for (i, &message) in self.messages.iter().enumerate() {
+            // SAFETY: as above.
+            let free = unsafe { &(*message.as_ptr()).free };
+            if free.load(Ordering::Acquire) {
+                free.store(false, Ordering::Relaxed);
+                self.next = i;
+                return message;
+            }
+        }
+        let pooled = self.messages.len() < POOLED;
+        let message = lig_message::new(pooled);
+        if pooled {
+            self.next = self.messages.len();
+            self.messages.push(message);
+        }
+        message
+    }
+}
+
+/// Messages that outlive their instance: kept reachable, since their users may still free them.
+static ORPHANS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+impl Drop for MessagePool {
+    fn drop(&mut self) {
+        for message in self.messages.drain(..) {
+            // SAFETY: as above; a message that is free is used by nobody, so that it can go.
+            unsafe {
+                if message.as_ref().free.load(Ordering::Acquire) {
+                    drop(Box::from_raw(message.as_ptr()));
+                } else {
+                    ORPHANS.lock().unwrap_or_else(PoisonError::into_inner).push(message.as_ptr() as usize);
+                }
+            }
+        }
+    }
+}
+
+/// Gives a message back.
+///
+/// # Safety
+/// `message` comes from `MessagePool::take` and is not used any more.
+#[inline]
+pub(crate) unsafe fn free(message: NonNull<lig_message>) {
+    // SAFETY: as the caller promises.
+    let here = unsafe { &mut *message.as_ptr() };
+    if !here.pooled {
+        // SAFETY: made by `new`, and in no pool.
+        drop(unsafe { Box::from_raw(message.as_ptr()) });
+        return;
+    }
+    here.message.data.let_go();
+    here.settings = None;
+    // The last thing done with it: its instance may use it again, or free it.
+    here.free.store(true, Ordering::Release);
 }
 
 /// # Safety
@@ -52,9 +145,9 @@ unsafe fn received<'a>(message: *const lig_message) -> Result<&'a lig_message, E
 #[no_mangle]
 pub unsafe extern "C" fn lig_message_free(message: *mut lig_message) {
     guard_or((), || {
-        if !message.is_null() {
+        if let Some(message) = NonNull::new(message) {
             // SAFETY: all pointers are as the caller promises, here and in all functions below.
-            drop(unsafe { Box::from_raw(message) });
+            unsafe { free(message) };
         }
     });
 }
@@ -102,7 +195,8 @@ pub unsafe extern "C" fn lig_message_array(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(view, "view") }?;
-        place.write(lig_array_view::of(unsafe { received(message) }?.message.array()?));
+        let array = unsafe { received(message) }?.message.array()?;
+        lig_array_view::write(place, array);
         Ok(())
     })
 }

@@ -1,10 +1,10 @@
 //! Receiving: messages, arrays into the caller's memory, waiting for any of several ports.
 
 use crate::array::{describe, lig_array, nbytes};
-use crate::instance::{core, lig_instance};
-use crate::message::lig_message;
+use crate::instance::{core, handle, lig_instance};
+use crate::message::{free, lig_message};
 use crate::options::{lig_receive_options, lig_times, read};
-use crate::status::{guard, lig_error, lig_status, name, null, out};
+use crate::status::{guard, lig_error, lig_status, name, null, out, port_name};
 use ligament_instance::{ArrayMut, Error};
 use std::ffi::c_char;
 
@@ -29,12 +29,23 @@ pub unsafe extern "C" fn lig_receive(
         let place = unsafe { out(message, "message") }?;
         place.write(std::ptr::null_mut());
         let options = unsafe { read(options) }?;
-        let port = unsafe { name(port, "port") }?;
-        let instance = unsafe { core(instance) }?;
-        let mut received = lig_message::empty();
-        instance.receive_to(port, options.slot(), options.wait()?, received.inner())?;
-        place.write(received.give());
-        Ok(())
+        let port = unsafe { port_name(port) }?;
+        let wait = options.wait()?;
+        let handle = unsafe { handle(instance) }?;
+        let core = unsafe { handle.core() };
+        let taken = handle.messages.take();
+        let received = unsafe { &mut *taken.as_ptr() };
+        match core.receive_to(port, options.slot(), wait, received.inner()) {
+            Ok(()) => {
+                received.complete();
+                place.write(taken.as_ptr());
+                Ok(())
+            }
+            Err(fault) => {
+                unsafe { free(taken) };
+                Err(fault)
+            }
+        }
     })
 }
 
@@ -57,7 +68,7 @@ pub unsafe extern "C" fn lig_receive_into(
 ) -> lig_status {
     guard(error, || {
         let options = unsafe { read(options) }?;
-        let port = unsafe { name(port, "port") }?;
+        let port = unsafe { port_name(port) }?;
         let (described, array) = unsafe { describe(into) }?;
         if !array.strides.is_null() {
             return Err(Error::Usage(
@@ -98,7 +109,7 @@ pub unsafe extern "C" fn lig_poll(
         let place = unsafe { out(ready, "ready") }?;
         place.write(false);
         let options = unsafe { read(options) }?;
-        place.write(unsafe { core(instance) }?.poll(unsafe { name(port, "port") }?, options.slot())?);
+        place.write(unsafe { core(instance) }?.poll(unsafe { port_name(port) }?, options.slot())?);
         Ok(())
     })
 }

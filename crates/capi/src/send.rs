@@ -1,9 +1,9 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
 use crate::array::{describe, lent, lig_array, plain, LIG_MAX_DIMS};
-use crate::instance::{core, lig_instance};
+use crate::instance::{core, handle, lig_instance};
 use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name};
 use crate::values::{lig_value, tree};
 use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, ValueRef};
 use std::ffi::{c_char, c_void};
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn lig_send_array(
 ) -> lig_status {
     guard(error, || {
         let options = unsafe { read(options) }?;
-        let port = unsafe { name(port, "port") }?;
+        let port = unsafe { port_name(port) }?;
         if let Some(array) = unsafe { plain(array) } {
             return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
         }
@@ -154,7 +154,7 @@ unsafe fn send(
     let message =
         Outgoing { timestamp: times.timestamp, next_timestamp: times.next_timestamp, data, settings: None };
     let instance = unsafe { core(instance) }?;
-    instance.send(unsafe { name(port, "port") }?, &message, options.slot())
+    instance.send(unsafe { port_name(port) }?, &message, options.slot())
 }
 
 /// Bytes of the caller's.
@@ -171,7 +171,45 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
 
 /// Memory for an array that its receiver will read in place: fill it, then send it with `lig_send_loan`.
 pub struct lig_loan {
-    loan: Loan,
+    /// None in a handle that waits for its next loan.
+    loan: Option<Loan>,
+}
+
+/// Handles of loans that were sent or freed, kept for the next ones.
+#[allow(clippy::vec_box)] // they keep their place: the caller knows them by it
+#[derive(Default)]
+pub(crate) struct SpareLoans(Vec<Box<lig_loan>>);
+
+/// How many are kept.
+const SPARE: usize = 16;
+
+impl lig_instance {
+    #[inline]
+    fn give_loan(&mut self, loan: Loan) -> *mut lig_loan {
+        match self.spare_loans.0.pop() {
+            Some(mut handle) => {
+                handle.loan = Some(loan);
+                Box::into_raw(handle)
+            }
+            None => Box::into_raw(Box::new(lig_loan { loan: Some(loan) })),
+        }
+    }
+
+    /// # Safety
+    /// `handle` was made by `give_loan` and not taken yet.
+    #[inline]
+    unsafe fn take_loan(&mut self, handle: *mut lig_loan) -> Result<Loan, Error> {
+        // SAFETY: as the caller promises. One that was taken before is probably among the spare ones still.
+        let Some(loan) = (unsafe { &mut (*handle).loan }).take() else {
+            return Err(Error::Usage("this loan was sent or freed before".into()));
+        };
+        // SAFETY: made by `Box::into_raw` in `give_loan`.
+        let handle = unsafe { Box::from_raw(handle) };
+        if self.spare_loans.0.len() < SPARE {
+            self.spare_loans.0.push(handle);
+        }
+        Ok(loan)
+    }
 }
 
 /// Asks for memory for an array in row-major order, to be filled in place and sent without a copy. `data` is set to
@@ -199,11 +237,12 @@ pub unsafe extern "C" fn lig_loan_create(
         };
         let place = unsafe { out(loan, "loan") }?;
         place.write(std::ptr::null_mut());
-        let lent = unsafe { core(instance) }?.loan(element_type(dtype)?, shape, Order::RowMajor)?;
+        let handle = unsafe { handle(instance) }?;
+        let lent = unsafe { handle.core() }.loan(element_type(dtype)?, shape, Order::RowMajor)?;
         if let Ok(data) = unsafe { out(data, "data") } {
             data.write(lent.start().cast());
         }
-        place.write(Box::into_raw(Box::new(lig_loan { loan: lent })));
+        place.write(handle.give_loan(lent));
         Ok(())
     })
 }
@@ -233,12 +272,13 @@ pub unsafe extern "C" fn lig_loan_create_like(
             unit: described.unit.map(str::to_owned),
             strides: None,
         });
-        let instance = unsafe { core(instance) }?;
-        let lent = instance.loan_with(described.dtype, described.shape, described.order, meta)?;
+        let handle = unsafe { handle(instance) }?;
+        let lent =
+            unsafe { handle.core() }.loan_with(described.dtype, described.shape, described.order, meta)?;
         if let Ok(data) = unsafe { out(data, "data") } {
             data.write(lent.start().cast());
         }
-        place.write(Box::into_raw(Box::new(lig_loan { loan: lent })));
+        place.write(handle.give_loan(lent));
         Ok(())
     })
 }
@@ -250,8 +290,8 @@ pub unsafe extern "C" fn lig_loan_create_like(
 #[no_mangle]
 pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
     match unsafe { loan.as_ref() } {
-        Some(loan) => loan.loan.start().cast(),
-        None => std::ptr::null_mut(),
+        Some(lig_loan { loan: Some(loan) }) => loan.start().cast(),
+        _ => std::ptr::null_mut(),
     }
 }
 
@@ -272,10 +312,10 @@ pub unsafe extern "C" fn lig_send_loan(
         if loan.is_null() {
             return Err(null("loan"));
         }
-        let lig_loan { loan } = *unsafe { Box::from_raw(loan) };
-        let instance = unsafe { core(instance) }?;
-        let checked =
-            unsafe { read(options) }.and_then(|options| Ok((options, unsafe { name(port, "port") }?)));
+        let handle = unsafe { handle(instance) }?;
+        let loan = unsafe { handle.take_loan(loan) }?;
+        let instance = unsafe { handle.core() };
+        let checked = unsafe { read(options) }.and_then(|options| Ok((options, unsafe { port_name(port) }?)));
         match checked {
             Ok((options, port)) => instance.send_loan(port, options.times(), loan, options.slot()),
             Err(fault) => {
@@ -296,9 +336,9 @@ pub unsafe extern "C" fn lig_loan_free(instance: *mut lig_instance, loan: *mut l
         if loan.is_null() {
             return;
         }
-        let lig_loan { loan } = *unsafe { Box::from_raw(loan) };
-        if let Ok(instance) = unsafe { core(instance) } {
-            instance.return_loan(loan);
+        let Ok(handle) = (unsafe { handle(instance) }) else { return };
+        if let Ok(loan) = unsafe { handle.take_loan(loan) } {
+            unsafe { handle.core() }.return_loan(loan);
         }
     });
 }

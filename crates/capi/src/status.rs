@@ -1,8 +1,9 @@
 //! How a call ends: the status, the text for people, and the boundary that no panic crosses.
 
-use ligament_instance::Error;
+use ligament_instance::{Error, PortName};
 use std::any::Any;
 use std::ffi::{c_char, CStr};
+use std::marker::PhantomData;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// How a call ended. The numbers never change.
@@ -136,6 +137,37 @@ pub(crate) unsafe fn name<'a>(text: *const c_char, what: &str) -> Result<&'a str
     }
     // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::Usage(format!("{what} is not UTF-8")))
+}
+
+/// A port's name as the caller gives it, which is compared where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct NameInPlace<'a> {
+    start: *const c_char,
+    life: PhantomData<&'a CStr>,
+}
+
+/// # Safety
+/// As `name`.
+#[inline]
+pub(crate) unsafe fn port_name<'a>(port: *const c_char) -> Result<NameInPlace<'a>, Error> {
+    if port.is_null() {
+        return Err(null("port"));
+    }
+    Ok(NameInPlace { start: port, life: PhantomData })
+}
+
+impl PortName for NameInPlace<'_> {
+    #[inline]
+    fn is(self, name: &str) -> bool {
+        // SAFETY: no byte beyond the caller's NUL is read: a name has none inside, so the comparison ends there.
+        let at = |i| unsafe { *self.start.add(i) } as u8;
+        name.bytes().enumerate().all(|(i, byte)| at(i) == byte && byte != 0) && at(name.len()) == 0
+    }
+
+    fn text(self) -> String {
+        // SAFETY: `port_name`'s caller promised a NUL at the end.
+        unsafe { CStr::from_ptr(self.start) }.to_string_lossy().into_owned()
+    }
 }
 
 /// A place to write a result to.

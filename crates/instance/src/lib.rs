@@ -30,6 +30,6 @@ pub use instance::{Flags, Instance, LogLevel};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 pub use message::{ArrayMut, Loan, Message, Outgoing, Times};
-pub use ports::Ports;
+pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use submodel::{run_submodel, Submodel};

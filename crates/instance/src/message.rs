@@ -2,9 +2,7 @@
 
 use crate::error::Error;
 use ligament_model::Settings;
-use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
-use std::any::Any;
-use std::sync::Arc;
+use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
 #[derive(Debug, Clone)]
@@ -112,10 +110,8 @@ pub(crate) fn kind_of(value: &Value) -> String {
 /// more after that.
 pub struct Loan {
     pub(crate) inner: ligament_shm::endpoint::Loan,
-    pub(crate) dtype: DType,
-    pub(crate) shape: Vec<u64>,
-    pub(crate) order: Order,
-    pub(crate) meta: Option<ArrayMeta>,
+    pub(crate) kind: ArrayKind,
+    pub(crate) meta: Option<Box<ArrayMeta>>,
 }
 
 impl Loan {
@@ -125,24 +121,19 @@ impl Loan {
     }
 
     /// The first byte, for callers in other languages.
+    #[inline]
     pub fn start(&self) -> *mut u8 {
         self.inner.start()
     }
 
-    /// Keeps the pages under `start` mapped, also after the loan was sent: for languages in which views of it may
-    /// live on. What is written there then is the fault of who writes it, but not a crash.
-    pub fn pages(&self) -> Arc<dyn Any + Send + Sync> {
-        self.inner.pages()
-    }
-
     /// The type of the elements.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.kind.dtype()
     }
 
     /// The extents.
     pub fn shape(&self) -> &[u64] {
-        &self.shape
+        self.kind.shape()
     }
 }
 
@@ -160,7 +151,19 @@ impl ArrayMut<'_> {
     ///
     /// # Errors
     /// `Unexpected` if type or shape differ; nothing is written then.
+    #[inline]
     pub(crate) fn fill_from(&mut self, array: &Array) -> Result<(), Error> {
+        let same_layout = array.order() == self.order || self.shape.len() < 2;
+        let plain = array.own_strides().is_none() && same_layout && array.data().len() == self.data.len();
+        if plain && array.dtype() == self.dtype && array.shape() == self.shape {
+            self.data.copy_from_slice(array.data());
+            return Ok(());
+        }
+        self.fill_otherwise(array)
+    }
+
+    #[cold]
+    fn fill_otherwise(&mut self, array: &Array) -> Result<(), Error> {
         if array.dtype() != self.dtype || array.shape() != self.shape {
             return Err(Error::Unexpected(format!(
                 "an array of {} with shape {:?} came, where one of {} with shape {:?} was to be received into",
@@ -178,11 +181,6 @@ impl ArrayMut<'_> {
                 array.nbytes(),
                 self.data.len()
             )));
-        }
-        let same_layout = array.order() == self.order || self.shape.len() < 2;
-        if array.own_strides().is_none() && same_layout {
-            self.data.copy_from_slice(array.data());
-            return Ok(());
         }
         self.scatter(array);
         Ok(())

@@ -40,6 +40,37 @@ impl Ports {
     }
 }
 
+/// How a caller names a port. Other languages compare their own text in place, so that nothing is measured, checked
+/// or copied for a port that is there.
+pub trait PortName: Copy {
+    /// Whether this is the name.
+    fn is(self, name: &str) -> bool;
+    /// The name for people.
+    fn text(self) -> String;
+}
+
+impl PortName for &str {
+    #[inline]
+    fn is(self, name: &str) -> bool {
+        self == name
+    }
+
+    fn text(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl PortName for &String {
+    #[inline]
+    fn is(self, name: &str) -> bool {
+        self == name
+    }
+
+    fn text(self) -> String {
+        self.clone()
+    }
+}
+
 /// A port of a registered instance.
 #[derive(Debug)]
 pub(crate) struct Port {
@@ -68,22 +99,56 @@ impl Port {
             Some(slot) if self.vector && (slot as usize) < self.slots.len() => Ok(slot as usize),
             // A vector port that nobody is connected to has no slots; sending to it goes nowhere.
             Some(_) if self.vector && !self.is_connected() => Ok(usize::MAX),
-            None => Err(Error::Usage(format!(
+            _ => Err(self.no_slot(slot)),
+        }
+    }
+
+    #[cold]
+    fn no_slot(&self, slot: Option<u32>) -> Error {
+        Error::Usage(match slot {
+            None => format!(
                 "port \"{}\" is a vector port with {} slots: say which slot is meant",
                 self.name,
                 self.slots.len()
-            ))),
-            Some(slot) if self.vector => Err(Error::Usage(format!(
+            ),
+            Some(slot) if self.vector => format!(
                 "port \"{}\" has slots 0 to {}, so there is no slot {slot}",
                 self.name,
                 self.slots.len() - 1
-            ))),
-            Some(slot) => Err(Error::Usage(format!(
+            ),
+            Some(slot) => format!(
                 "port \"{}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare \
                  the port as \"{}[]\"",
                 self.name, self.name
-            ))),
-        }
+            ),
+        })
+    }
+
+    #[cold]
+    pub fn receives_only(&self) -> Error {
+        Error::Usage(format!(
+            "port \"{}\" is an {} port, which receives; send on O_I and O_F ports",
+            self.name,
+            self.operator.name()
+        ))
+    }
+
+    #[cold]
+    pub fn sends_only(&self) -> Error {
+        Error::Usage(format!(
+            "port \"{}\" is an {} port, which sends; receive on F_INIT and S ports",
+            self.name,
+            self.operator.name()
+        ))
+    }
+
+    #[cold]
+    pub fn unconnected(&self) -> Error {
+        Error::Usage(format!(
+            "nothing is connected to port \"{}\", so nothing can be received on it; connect it in the model, or ask \
+             is_connected() first",
+            self.name
+        ))
     }
 
     /// The port and slot as people write it.
@@ -147,10 +212,10 @@ impl PortTable {
 
     /// The port of this name that the operator's direction fits.
     #[inline]
-    pub fn find(&self, name: &str) -> Result<usize, Error> {
-        match self.ports.iter().position(|port| port.name == name) {
+    pub fn find(&self, name: impl PortName) -> Result<usize, Error> {
+        match self.ports.iter().position(|port| name.is(&port.name)) {
             Some(index) => Ok(index),
-            None => Err(self.unknown(name)),
+            None => Err(self.unknown(&name.text())),
         }
     }
 

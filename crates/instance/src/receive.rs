@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
+use crate::ports::PortName;
 use ligament_model::Operator;
 use ligament_shm::status::now;
 use ligament_wire::{HeaderWords, Value};
@@ -42,13 +43,18 @@ impl Instance {
     /// `Usage` for a port that is not there, does not receive, or is not connected; `Closed` if the conduit has
     /// ended; `Unexpected` if it comes with another settings overlay; `RunEnds`, `Interrupted`.
     #[inline]
-    pub fn receive(&mut self, port: &str, slot: Option<u32>) -> Result<Message, Error> {
+    pub fn receive(&mut self, port: impl PortName, slot: Option<u32>) -> Result<Message, Error> {
         self.receive_within(port, slot, Wait::Forever)
     }
 
     /// As `receive`, waiting no longer than `wait`; `TimedOut` if nothing has come by then.
     #[inline]
-    pub fn receive_within(&mut self, port: &str, slot: Option<u32>, wait: Wait) -> Result<Message, Error> {
+    pub fn receive_within(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        wait: Wait,
+    ) -> Result<Message, Error> {
         let mut message = Message::default();
         self.receive_to(port, slot, wait, &mut message)?;
         Ok(message)
@@ -58,7 +64,7 @@ impl Instance {
     #[inline]
     pub fn receive_to(
         &mut self,
-        port: &str,
+        port: impl PortName,
         slot: Option<u32>,
         wait: Wait,
         message: &mut Message,
@@ -85,7 +91,7 @@ impl Instance {
     /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same.
     pub fn receive_into(
         &mut self,
-        port: &str,
+        port: impl PortName,
         slot: Option<u32>,
         wait: Wait,
         into: &mut ArrayMut<'_>,
@@ -96,7 +102,7 @@ impl Instance {
     }
 
     /// Whether a receive on this port would return at once (also because the conduit has ended).
-    pub fn poll(&mut self, port: &str, slot: Option<u32>) -> Result<bool, Error> {
+    pub fn poll(&mut self, port: impl PortName, slot: Option<u32>) -> Result<bool, Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
         if self.initial.contains_key(&(port, slot)) || self.table.ports[port].ended[slot] {
@@ -137,23 +143,17 @@ impl Instance {
 
     /// Finds a connected, receiving port.
     #[inline]
-    fn receiving(&self, port: &str, slot: Option<u32>) -> Result<(usize, usize), Error> {
+    fn receiving(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
         let here = &self.table.ports[index];
         if !here.operator.receives() {
-            return Err(Error::Usage(format!(
-                "port \"{port}\" is an {} port, which sends; receive on F_INIT and S ports",
-                here.operator.name()
-            )));
+            return Err(here.sends_only());
         }
         let slot = here.slot(slot)?;
-        if here.slots.get(slot).is_none_or(|channels| channels.is_empty()) {
-            return Err(Error::Usage(format!(
-                "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the \
-                 model, or ask is_connected() first"
-            )));
+        match here.slots.get(slot) {
+            Some(channels) if !channels.is_empty() => Ok((index, slot)),
+            _ => Err(here.unconnected()),
         }
-        Ok((index, slot))
     }
 
     /// A message that `reuse_instance` took in.
@@ -235,10 +235,15 @@ impl Instance {
         if self.overlays.agrees(came) {
             return Ok(());
         }
-        Err(Error::Unexpected(format!(
+        Err(self.other_settings(port, slot))
+    }
+
+    #[cold]
+    fn other_settings(&self, port: usize, slot: usize) -> Error {
+        Error::Unexpected(format!(
             "the message on port {} was made with other settings than this instance has now: two branches of an \
              ensemble are being mixed. Check that its F_INIT and S ports are connected to the same member",
             self.table.ports[port].describe(slot)
-        )))
+        ))
     }
 }

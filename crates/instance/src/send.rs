@@ -4,8 +4,11 @@ use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
+use crate::ports::PortName;
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_wire::{array_head, ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
+use std::any::Any;
+use std::sync::Arc;
 
 impl Instance {
     /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
@@ -15,7 +18,12 @@ impl Instance {
     /// # Errors
     /// `Usage` for a port that is not there or does not send; `OutOfMemory`; `RunEnds`; `Interrupted`.
     #[inline]
-    pub fn send(&mut self, port: &str, message: &Outgoing<'_>, slot: Option<u32>) -> Result<(), Error> {
+    pub fn send(
+        &mut self,
+        port: impl PortName,
+        message: &Outgoing<'_>,
+        slot: Option<u32>,
+    ) -> Result<(), Error> {
         self.alive()?;
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
@@ -46,7 +54,7 @@ impl Instance {
     #[inline]
     pub fn send_array(
         &mut self,
-        port: &str,
+        port: impl PortName,
         times: Times,
         array: &ArrayRef<'_>,
         slot: Option<u32>,
@@ -111,11 +119,13 @@ impl Instance {
     ///
     /// # Errors
     /// `OutOfMemory`; `Usage` for a shape that cannot be.
+    #[inline]
     pub fn loan(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<Loan, Error> {
         self.loan_with(dtype, shape, order, None)
     }
 
     /// As `loan`, with axis names and a unit.
+    #[inline]
     pub fn loan_with(
         &mut self,
         dtype: DType,
@@ -124,26 +134,53 @@ impl Instance {
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;
-        let bytes = if meta.is_none() {
-            self.plan_head(dtype, shape, order).map_err(Error::Usage)? as u64
-        } else {
-            self.head_kind = None;
-            array_head(dtype, shape, order, meta.as_ref(), &mut self.head)
-                .map_err(|error| Error::Usage(error.to_string()))?
-                .saturating_sub(ligament_wire::align_part(self.head.len() as u64))
+        let (kind, bytes) = match &meta {
+            None => {
+                let bytes = self.plan_head(dtype, shape, order).map_err(Error::Usage)?;
+                (self.head_kind.expect("just planned"), bytes as u64)
+            }
+            Some(meta) => self.plan_head_with(dtype, shape, order, meta)?,
         };
-        let inner = self
-            .endpoint
-            .loan(bytes)
-            .map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))?;
-        Ok(Loan { inner, dtype, shape: shape.to_vec(), order, meta })
+        match self.endpoint.loan(bytes) {
+            Ok(inner) => Ok(Loan { inner, kind, meta: meta.map(Box::new) }),
+            Err(error) => Err(Error::during(error, || format!("a loan of {bytes} bytes"))),
+        }
+    }
+
+    /// Has the head for an array with names or a unit in `self.head`.
+    #[cold]
+    fn plan_head_with(
+        &mut self,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        meta: &ArrayMeta,
+    ) -> Result<(ArrayKind, u64), Error> {
+        let unfit = |error: ligament_wire::WireError| Error::Usage(error.to_string());
+        self.head_kind = None;
+        let body_len = array_head(dtype, shape, order, Some(meta), &mut self.head).map_err(unfit)?;
+        let kind = ArrayKind::new(dtype, shape, order).map_err(unfit)?;
+        Ok((kind, body_len.saturating_sub(ligament_wire::align_part(self.head.len() as u64))))
+    }
+
+    /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live on. What
+    /// is written there then is the fault of who writes it, but not a crash.
+    pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
+        self.endpoint.loan_pages(&loan.inner)
     }
 
     /// Sends what a loan holds, without a copy. The loan is gone, also after an error.
     ///
     /// # Errors
     /// As `send`.
-    pub fn send_loan(&mut self, port: &str, times: Times, loan: Loan, slot: Option<u32>) -> Result<(), Error> {
+    #[inline]
+    pub fn send_loan(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        loan: Loan,
+        slot: Option<u32>,
+    ) -> Result<(), Error> {
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
             Ok((port, slot))
@@ -166,17 +203,16 @@ impl Instance {
                 return Err(error);
             }
         }
-        let body_len = match &loan.meta {
-            None => self
-                .plan_head(loan.dtype, &loan.shape, loan.order)
-                .map(|bytes| ligament_wire::align_part(self.head.len() as u64) + bytes as u64),
-            Some(meta) => {
-                self.head_kind = None;
-                array_head(loan.dtype, &loan.shape, loan.order, Some(meta), &mut self.head)
-                    .map_err(|error| error.to_string())
-            }
-        }
-        .expect("it was checked when the loan was given");
+        let kind = &loan.kind;
+        let planned = match &loan.meta {
+            None => self.plan_head(kind.dtype(), kind.shape(), kind.order()).map(|bytes| bytes as u64),
+            Some(meta) => self
+                .plan_head_with(kind.dtype(), kind.shape(), kind.order(), meta)
+                .map(|(_, bytes)| bytes)
+                .map_err(|error| error.to_string()),
+        };
+        let bytes = planned.expect("it was checked when the loan was given");
+        let body_len = ligament_wire::align_part(self.head.len() as u64) + bytes;
         let to = &self.table.ports[port].slots[slot];
         self.endpoint
             .send_loan(to, header, loan.inner, &self.head, body_len)
@@ -190,14 +226,11 @@ impl Instance {
 
     /// Finds a sending port.
     #[inline]
-    fn sending(&self, port: &str, slot: Option<u32>) -> Result<(usize, usize), Error> {
+    fn sending(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
         let here = &self.table.ports[index];
         if !here.operator.sends() {
-            return Err(Error::Usage(format!(
-                "port \"{port}\" is an {} port, which receives; send on O_I and O_F ports",
-                here.operator.name()
-            )));
+            return Err(here.receives_only());
         }
         Ok((index, here.slot(slot)?))
     }

@@ -26,6 +26,7 @@ pub type BlockId = u32;
 
 /// The size class for `len` bytes and the bytes of its blocks: powers of two up to 256 KiB, then eight steps to
 /// each power, so that at most an eighth is lost.
+#[inline]
 fn class_of(len: u64) -> (usize, u64) {
     if len <= LARGEST_SHARED {
         let size = len.next_power_of_two().max(SMALLEST);
@@ -135,6 +136,7 @@ impl Pool {
         &mut self.classes[index]
     }
 
+    #[inline]
     fn block(&self, id: BlockId) -> &Block {
         self.blocks[id as usize].as_ref().expect("a block in use exists")
     }
@@ -142,7 +144,6 @@ impl Pool {
     /// A block for `len` bytes out of what is free or has come back; none if the pool must grow.
     ///
     /// `done_with(reader, block, due)` says whether the reader has released the block `due` times.
-    #[inline]
     pub fn take(&mut self, len: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Option<BlockId> {
         let (index, size) = class_of(len);
         if index >= self.classes.len() {
@@ -277,6 +278,23 @@ impl Pool {
         }
     }
 
+    /// A free block for `len` bytes with its pages in place, if one is at hand.
+    #[inline]
+    pub fn at_hand(&mut self, len: u64) -> Option<BlockId> {
+        let (index, size) = class_of(len);
+        let class = self.classes.get_mut(index)?;
+        if size > AT_HAND || class.outstanding.len() >= ROTATING {
+            return None;
+        }
+        let &id = class.free.last()?;
+        if self.blocks[id as usize].as_ref()?.populated < len as usize {
+            return None;
+        }
+        class.free.pop();
+        self.recent = index;
+        Some(id)
+    }
+
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
     #[inline]
     pub fn place(&self, id: BlockId) -> Place {
@@ -297,6 +315,7 @@ impl Pool {
     }
 
     /// All readers of the block are told: from now on it waits for their releases.
+    #[inline]
     pub fn posted(&mut self, id: BlockId) {
         let class = self.block(id).class as usize;
         self.classes[class].outstanding.push_back(id);

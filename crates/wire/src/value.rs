@@ -1,7 +1,7 @@
 //! The values that messages carry, as a receiver holds them: plain data, and arrays over shared, read-only bytes.
 
-use bytemuck::{AnyBitPattern, NoUninit};
 use crate::sys::Bytes;
+use bytemuck::{AnyBitPattern, NoUninit};
 
 use crate::error::WireError;
 use crate::gather;
@@ -228,6 +228,24 @@ impl ArrayKind {
         let mut extents = [0; MAX_DIMS];
         extents[..shape.len()].copy_from_slice(shape);
         Ok(ArrayKind { dtype, ndim: shape.len() as u8, order, shape: extents, bytes })
+    }
+
+    /// The type of the elements.
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extents.
+    #[inline]
+    pub fn shape(&self) -> &[u64] {
+        &self.shape[..usize::from(self.ndim)]
+    }
+
+    /// Which index runs fastest.
+    #[inline]
+    pub fn order(&self) -> Order {
+        self.order
     }
 
     /// How many bytes the elements take.

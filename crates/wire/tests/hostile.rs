@@ -2,8 +2,8 @@
 
 mod common;
 
-use ligament_wire::Bytes;
 use common::{any_value, body_of};
+use ligament_wire::Bytes;
 use ligament_wire::*;
 use proptest::collection::vec;
 use proptest::prelude::*;

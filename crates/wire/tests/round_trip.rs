@@ -2,8 +2,8 @@
 
 mod common;
 
-use ligament_wire::Bytes;
 use common::{any_header, any_strided, any_value, body_of, receive, same};
+use ligament_wire::Bytes;
 use ligament_wire::*;
 use proptest::prelude::*;
 

@@ -84,12 +84,7 @@ pub struct Arrived {
 impl Arrived {
     pub(crate) fn empty() -> Box<Arrived> {
         let (header, place) = (HeaderWords::default(), Place::Nowhere);
-        Box::new(Arrived {
-            header,
-            place,
-            words: [0; BODY_WORDS],
-            bytes: Bytes::new(),
-        })
+        Box::new(Arrived { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
     /// Whether the body took memory of a slab.

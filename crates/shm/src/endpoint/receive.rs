@@ -147,7 +147,8 @@ impl<C: Custodian> Endpoint<C> {
             if header.parts() != 1 {
                 return Ok(None);
             }
-            let (slab, block, offset, len) = (line[0] as u32, (line[0] >> 32) as u32, line[1], kind.bytes() as u64);
+            let (slab, block, offset, len) =
+                (line[0] as u32, (line[0] >> 32) as u32, line[1], kind.bytes() as u64);
             let custodian = &mut self.custodian;
             let bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
             to.become_array(kind, bytes);

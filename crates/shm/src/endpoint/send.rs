@@ -28,7 +28,6 @@ pub struct Loan {
     block: BlockId,
     start: NonNull<u8>,
     len: usize,
-    pages: Arc<Mapping>,
 }
 
 // SAFETY: a loan is the only way to its block until it is sent.
@@ -44,11 +43,6 @@ impl Loan {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the block is this loan's alone, and as long as `len`; its pages are in place.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
-    /// Keeps the pages mapped here, also after the loan was sent: for languages in which views of it may live on.
-    pub fn pages(&self) -> Arc<Mapping> {
-        self.pages.clone()
     }
 
     /// Bytes lent.
@@ -283,24 +277,38 @@ impl<C: Custodian> Endpoint<C> {
     ///
     /// # Errors
     /// `OutOfMemory`.
+    #[inline]
     pub fn loan(&mut self, len: u64) -> Result<Loan, ShmError> {
-        let Some(block) = self.block(len.max(1))? else {
-            return Err(ShmError::OutOfMemory {
-                bytes: len,
-                reason: format!(
-                    "{}; use send instead of a loan, which passes a large message on in pieces",
-                    self.denied
-                ),
-            });
+        let block = match self.block(len.max(1)) {
+            Ok(Some(block)) => block,
+            Ok(None) => return Err(self.no_loan(len)),
+            Err(error) => return Err(error),
         };
         let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
-        Ok(Loan { block, start, len: len as usize, pages: self.pool.pages(block) })
+        Ok(Loan { block, start, len: len as usize })
+    }
+
+    #[cold]
+    fn no_loan(&self, bytes: u64) -> ShmError {
+        ShmError::OutOfMemory {
+            bytes,
+            reason: format!(
+                "{}; use send instead of a loan, which passes a large message on in pieces",
+                self.denied
+            ),
+        }
+    }
+
+    /// Keeps the pages of a loan mapped, also after it was sent.
+    pub fn loan_pages(&self, loan: &Loan) -> Arc<Mapping> {
+        self.pool.pages(loan.block)
     }
 
     /// Sends what a loan holds, described by `head` (at most 232 bytes), with `body_len` bytes in all.
     ///
     /// # Errors
     /// As `send`. The loan is gone in any case.
+    #[inline]
     pub fn send_loan(
         &mut self,
         to: &[usize],
@@ -311,8 +319,7 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         header.set_body(1, body_len);
         if head.len() > INLINE_HEAD {
-            self.pool.give_back(loan.block);
-            return Err(ShmError::Malformed(format!("a loan's description of {} bytes", head.len())));
+            return Err(self.too_long_a_head(loan, head.len()));
         }
         if to.is_empty() {
             self.pool.give_back(loan.block);
@@ -325,6 +332,12 @@ impl<C: Custodian> Endpoint<C> {
         self.body.placed(&self.pool.place(loan.block), loan.block, head);
         header.set_carrier_flag(flags::PLACED);
         self.post(to, &mut header, Some(loan.block))
+    }
+
+    #[cold]
+    fn too_long_a_head(&mut self, loan: Loan, len: usize) -> ShmError {
+        self.return_loan(loan);
+        ShmError::Malformed(format!("a loan's description of {len} bytes"))
     }
 
     /// Takes a loan back unsent.
@@ -385,17 +398,21 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     fn claim(&mut self, to: &[usize], cost: u64) -> Result<(), ShmError> {
         for &channel in to {
-            if !self.has_credit(channel, cost) {
-                let number = Some(self.sends[channel].id);
-                self.wait_until(State::WaitingToSend, number, FOR_CREDIT, None, |me| {
-                    Ok(me.has_credit(channel, cost))
-                })?;
+            let out = &self.sends[channel];
+            if out.sent.saturating_sub(out.credited) + cost > out.budget && !self.has_credit(channel, cost) {
+                self.await_credit(channel, cost)?;
             }
         }
         for &channel in to {
             self.sends[channel].sent += cost;
         }
         Ok(())
+    }
+
+    #[cold]
+    fn await_credit(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
+        let number = Some(self.sends[channel].id);
+        self.wait_until(State::WaitingToSend, number, FOR_CREDIT, None, |me| Ok(me.has_credit(channel, cost)))
     }
 
     /// Takes a claim back: the message was sent to nobody, so nobody will return its credit.
@@ -407,7 +424,6 @@ impl<C: Custodian> Endpoint<C> {
         error
     }
 
-    #[inline]
     fn has_credit(&mut self, index: usize, cost: u64) -> bool {
         let channel = &self.sends[index];
         let fits = |credited: u64| {
@@ -534,6 +550,14 @@ impl<C: Custodian> Endpoint<C> {
     /// A block for `len` bytes with its pages in place. None when the run's memory does not allow it.
     #[inline]
     fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+        match self.pool.at_hand(len) {
+            Some(block) => Ok(Some(block)),
+            None => self.another_block(len),
+        }
+    }
+
+    #[inline(never)]
+    fn another_block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
         let out = &self.out;
         if let Some(block) = self.pool.take(len, done_with(out)) {
             self.pool.populate(block, len as usize)?;
