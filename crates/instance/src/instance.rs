@@ -353,7 +353,7 @@ impl Instance {
     }
 
     /// Refuses calls after the end and in a forked child.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn alive(&self) -> Result<(), Error> {
         if self.over || self.forks != sys::forks() {
             return Err(self.why_dead());
@@ -374,7 +374,7 @@ impl Instance {
     }
 
     /// Notes that a port was used, and reports a deviation from the loop's order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_use(&mut self, port: usize) -> Result<(), Error> {
         let here = &self.table.ports[port];
         if let Some(deviation) = self.order.used(here.operator) {

@@ -92,7 +92,7 @@ impl Port {
     }
 
     /// Checks a slot number given by the user against this port.
-    #[inline]
+    #[inline(always)]
     pub fn slot(&self, slot: Option<u32>) -> Result<usize, Error> {
         match slot {
             None if !self.vector => Ok(0),
@@ -211,7 +211,7 @@ impl PortTable {
     }
 
     /// The port of this name that the operator's direction fits.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, name: impl PortName) -> Result<usize, Error> {
         match self.ports.iter().position(|port| name.is(&port.name)) {
             Some(index) => Ok(index),

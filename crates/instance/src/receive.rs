@@ -142,7 +142,7 @@ impl Instance {
     }
 
     /// Finds a connected, receiving port.
-    #[inline]
+    #[inline(always)]
     fn receiving(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
         let here = &self.table.ports[index];
@@ -180,7 +180,7 @@ impl Instance {
     }
 
     /// The next message as it comes, whatever the loop says; none at the conduit's end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive_raw(
         &mut self,
         port: usize,
@@ -225,7 +225,7 @@ impl Instance {
     }
 
     /// Refuses a message that was sent under other settings than ours.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn check_overlay(
         &mut self,
         port: usize,

@@ -93,7 +93,7 @@ impl Instance {
 
     /// Has the head for a contiguous array in `self.head`, and says how many bytes its elements take. The array
     /// before was mostly alike, so that there is nothing to do.
-    #[inline]
+    #[inline(always)]
     fn plan_head(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<usize, String> {
         match self.head_kind {
             Some(kind) if kind.is(dtype, shape, order) => Ok(kind.bytes()),
@@ -225,7 +225,7 @@ impl Instance {
     }
 
     /// Finds a sending port.
-    #[inline]
+    #[inline(always)]
     fn sending(&self, port: impl PortName, slot: Option<u32>) -> Result<(usize, usize), Error> {
         let index = self.table.find(port)?;
         let here = &self.table.ports[index];
@@ -235,12 +235,12 @@ impl Instance {
         Ok((index, here.slot(slot)?))
     }
 
-    #[inline]
+    #[inline(always)]
     fn unconnected(&self, port: usize, slot: usize) -> bool {
         self.table.ports[port].slots.get(slot).is_none_or(|channels| channels.is_empty())
     }
 
-    #[inline]
+    #[inline(always)]
     fn header(&self, times: Times) -> HeaderWords {
         let mut header = HeaderWords::data(times.timestamp, times.next_timestamp);
         header.set_overlay(self.overlays.number());

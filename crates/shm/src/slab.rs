@@ -279,7 +279,7 @@ impl Pool {
     }
 
     /// A free block for `len` bytes with its pages in place, if one is at hand.
-    #[inline]
+    #[inline(always)]
     pub fn at_hand(&mut self, len: u64) -> Option<BlockId> {
         let (index, size) = class_of(len);
         let class = self.classes.get_mut(index)?;
@@ -296,7 +296,7 @@ impl Pool {
     }
 
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, id: BlockId) -> Place {
         let block = self.block(id);
         Place { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
@@ -309,13 +309,13 @@ impl Pool {
     }
 
     /// One more reader has the block.
-    #[inline]
+    #[inline(always)]
     pub fn used_by(&mut self, id: BlockId, reader: u32) {
         self.blocks[id as usize].as_mut().expect("a block in use exists").uses.add(reader);
     }
 
     /// All readers of the block are told: from now on it waits for their releases.
-    #[inline]
+    #[inline(always)]
     pub fn posted(&mut self, id: BlockId) {
         let class = self.block(id).class as usize;
         self.classes[class].outstanding.push_back(id);

@@ -128,7 +128,7 @@ impl Lent {
     ///
     /// # Errors
     /// `Malformed` if that is not within the slab.
-    #[inline]
+    #[inline(always)]
     pub fn lease(
         &mut self,
         slab: u32,

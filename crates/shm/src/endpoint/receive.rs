@@ -100,7 +100,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Whether the next message of a channel stands at the front of its ring, after a short wait.
-    #[inline]
+    #[inline(always)]
     fn await_slot(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
         let peer = channel.peer;
@@ -127,7 +127,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Takes the slot at the front of a channel's ring if it is one of that channel, and nothing, or an array like the
     /// one before: nothing of it needs to be taken apart then. Says how many bytes it holds of a slab.
-    #[inline]
+    #[inline(always)]
     fn take_ordinary(
         &mut self,
         index: usize,
@@ -222,7 +222,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Returns the credit of a message that the code gets now, with `held` bytes in a slab, and counts it. False if
     /// views hold more of the peers' memory than they may.
-    #[inline]
+    #[inline(always)]
     fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
         let channel = &mut self.receives[index];
         channel.credited += cost(held);
@@ -255,7 +255,7 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near the
     /// limit, and every now and then.
-    #[inline]
+    #[inline(always)]
     fn note_pinned(&mut self, len: u64) -> u64 {
         self.pinned_guess += len;
         self.pinned_looks = self.pinned_looks.wrapping_add(1);

@@ -212,7 +212,7 @@ impl SlotBody {
         self.used = len.div_ceil(8);
     }
 
-    #[inline]
+    #[inline(always)]
     fn placed(&mut self, place: &Place, block: BlockId, head: &[u8]) {
         self.words[0] = u64::from(place.slab) | u64::from(block) << 32;
         self.words[1] = place.offset;
@@ -395,7 +395,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Waits until every channel of `to` can take `cost` more bytes, and books them.
-    #[inline]
+    #[inline(always)]
     fn claim(&mut self, to: &[usize], cost: u64) -> Result<(), ShmError> {
         for &channel in to {
             let out = &self.sends[channel];
@@ -447,7 +447,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Writes the slot of one message, with the body that is ready, to each receiver.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, to: &[usize], header: &mut HeaderWords, block: Option<BlockId>) -> Result<(), ShmError> {
         for &channel in to {
             let out = &self.sends[channel];
@@ -466,7 +466,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Writes a slot and wakes its reader if need be.
-    #[inline]
+    #[inline(always)]
     fn write_slot(&mut self, peer: usize, header: &[u64; 8], block: Option<BlockId>) -> Result<(), ShmError> {
         if self.out[peer].ring.as_mut().is_none_or(|ring| ring.writer.room() == 0) {
             self.make_room(peer)?;
@@ -548,7 +548,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// A block for `len` bytes with its pages in place. None when the run's memory does not allow it.
-    #[inline]
+    #[inline(always)]
     fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
         match self.pool.at_hand(len) {
             Some(block) => Ok(Some(block)),
