@@ -10,7 +10,7 @@ use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::Endpoint;
 use ligament_wire::control::{Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
-use ligament_wire::{decode_body, ArrayKind, Encoder, Limits};
+use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
 
 /// How important a line in the run's log is.
@@ -65,9 +65,8 @@ pub struct Instance {
     forks: u32,
     log_level: LogLevel,
     pub(crate) encoder: Encoder,
-    pub(crate) head: Vec<u8>,
-    /// For which kind of array `head` stands, if for one.
-    pub(crate) head_kind: Option<ArrayKind>,
+    /// How many heads of arrays were planned.
+    pub(crate) heads: u64,
 }
 
 impl Instance {
@@ -116,8 +115,7 @@ impl Instance {
             forks: sys::forks(),
             log_level: LogLevel::from_number(welcome.log_level),
             encoder: Encoder::new(),
-            head: Vec::new(),
-            head_kind: None,
+            heads: 0,
         })
     }
 

@@ -15,6 +15,7 @@
 
 mod connection;
 mod error;
+mod head;
 mod instance;
 mod message;
 mod order;

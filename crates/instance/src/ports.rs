@@ -1,6 +1,7 @@
 //! Ports: as the code declares them, and as the model has connected them.
 
 use crate::error::Error;
+use crate::head::Head;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
 
@@ -84,6 +85,8 @@ pub(crate) struct Port {
     pub ended: Vec<bool>,
     /// The ports at the other ends, for messages to people.
     pub peers: Vec<String>,
+    /// The head of the array that was sent here last.
+    pub head: Head,
 }
 
 impl Port {
@@ -187,6 +190,7 @@ impl PortTable {
                 slots: vec![Vec::new(); count],
                 ended: vec![false; count],
                 peers: Vec::new(),
+                head: Head::default(),
             });
         }
         for channels in [sends, receives] {

@@ -1,12 +1,13 @@
 //! Sending: values over the caller's memory, and loans.
 
 use crate::error::Error;
+use crate::head::Head;
 use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
 use ligament_shm::endpoint::{Contiguous, Nothing};
-use ligament_wire::{array_head, ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
+use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ impl Instance {
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
         }
-        match self.plan_head(array.dtype, array.shape, array.order) {
+        let head = &mut self.table.ports[port].head;
+        match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
             Ok(bytes) if bytes == array.data.len() => {}
             Ok(bytes) => {
                 let text = format!(
@@ -84,30 +86,12 @@ impl Instance {
                 );
                 return Err(self.unsendable(port, slot, &text));
             }
-            Err(error) => return Err(self.unsendable(port, slot, &error)),
+            Err(error) => return Err(self.unsendable(port, slot, &error.to_string())),
         }
-        let source = Contiguous { head: &self.head, data: array.data };
+        let head = &self.table.ports[port].head;
+        let source = Contiguous { head: head.bytes(), number: head.number(), data: array.data };
         let to = &self.table.ports[port].slots[slot];
         self.endpoint.send(to, header, &source).map_err(|error| self.while_sending(error, port, slot))
-    }
-
-    /// Has the head for a contiguous array in `self.head`, and says how many bytes its elements take. The array
-    /// before was mostly alike, so that there is nothing to do.
-    #[inline(always)]
-    fn plan_head(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<usize, String> {
-        match self.head_kind {
-            Some(kind) if kind.is(dtype, shape, order) => Ok(kind.bytes()),
-            _ => self.plan_head_anew(dtype, shape, order),
-        }
-    }
-
-    #[cold]
-    fn plan_head_anew(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<usize, String> {
-        self.head_kind = None;
-        array_head(dtype, shape, order, None, &mut self.head).map_err(|error| error.to_string())?;
-        let kind = ArrayKind::new(dtype, shape, order).map_err(|error| error.to_string())?;
-        self.head_kind = Some(kind);
-        Ok(kind.bytes())
     }
 
     #[cold]
@@ -134,33 +118,16 @@ impl Instance {
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;
-        let (kind, bytes) = match &meta {
-            None => {
-                let bytes = self.plan_head(dtype, shape, order).map_err(Error::Usage)?;
-                (self.head_kind.expect("just planned"), bytes as u64)
-            }
-            Some(meta) => self.plan_head_with(dtype, shape, order, meta)?,
-        };
+        let unfit = |error: ligament_wire::WireError| Error::Usage(error.to_string());
+        let kind = ArrayKind::new(dtype, shape, order).map_err(unfit)?;
+        if let Some(meta) = &meta {
+            Head::default().plan_with(dtype, shape, order, meta).map_err(unfit)?;
+        }
+        let bytes = kind.bytes() as u64;
         match self.endpoint.loan(bytes) {
             Ok(inner) => Ok(Loan { inner, kind, meta: meta.map(Box::new) }),
             Err(error) => Err(Error::during(error, || format!("a loan of {bytes} bytes"))),
         }
-    }
-
-    /// Has the head for an array with names or a unit in `self.head`.
-    #[cold]
-    fn plan_head_with(
-        &mut self,
-        dtype: DType,
-        shape: &[u64],
-        order: Order,
-        meta: &ArrayMeta,
-    ) -> Result<(ArrayKind, u64), Error> {
-        let unfit = |error: ligament_wire::WireError| Error::Usage(error.to_string());
-        self.head_kind = None;
-        let body_len = array_head(dtype, shape, order, Some(meta), &mut self.head).map_err(unfit)?;
-        let kind = ArrayKind::new(dtype, shape, order).map_err(unfit)?;
-        Ok((kind, body_len.saturating_sub(ligament_wire::align_part(self.head.len() as u64))))
     }
 
     /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live on. What
@@ -203,19 +170,17 @@ impl Instance {
                 return Err(error);
             }
         }
-        let kind = &loan.kind;
+        let (dtype, shape, order) = (loan.kind.dtype(), loan.kind.shape(), loan.kind.order());
+        let here = &mut self.table.ports[port];
         let planned = match &loan.meta {
-            None => self.plan_head(kind.dtype(), kind.shape(), kind.order()).map(|bytes| bytes as u64),
-            Some(meta) => self
-                .plan_head_with(kind.dtype(), kind.shape(), kind.order(), meta)
-                .map(|(_, bytes)| bytes)
-                .map_err(|error| error.to_string()),
+            None => here.head.plan(dtype, shape, order, &mut self.heads),
+            Some(meta) => here.head.plan_with(dtype, shape, order, meta),
         };
-        let bytes = planned.expect("it was checked when the loan was given");
-        let body_len = ligament_wire::align_part(self.head.len() as u64) + bytes;
-        let to = &self.table.ports[port].slots[slot];
+        let bytes = planned.expect("it was checked when the loan was given") as u64;
+        let body_len = ligament_wire::align_part(here.head.bytes().len() as u64) + bytes;
+        let head = (here.head.bytes(), here.head.number());
         self.endpoint
-            .send_loan(to, header, loan.inner, &self.head, body_len)
+            .send_loan(&here.slots[slot], header, loan.inner, head, body_len)
             .map_err(|error| self.while_sending(error, port, slot))
     }
 

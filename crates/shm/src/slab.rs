@@ -370,6 +370,27 @@ pub struct Place {
     pub size: usize,
 }
 
+const BLOCK_BITS: u32 = MAX_BLOCKS.trailing_zeros();
+const OFFSET_BITS: u32 = (SHARED_SLAB / SMALLEST).trailing_zeros();
+const SLAB_BITS: u32 = 56 - BLOCK_BITS - OFFSET_BITS;
+
+/// A block and its place in 56 bits: block, offset in steps of the smallest block, slab, from the lowest. None if they
+/// do not fit, which they do in all but absurd runs.
+#[inline]
+pub fn packed(block: BlockId, slab: u32, offset: u64) -> Option<u64> {
+    let fits = block < 1 << BLOCK_BITS && slab < 1 << SLAB_BITS && offset < SHARED_SLAB;
+    let steps = (offset / SMALLEST) << BLOCK_BITS;
+    fits.then(|| u64::from(block) | steps | u64::from(slab) << (BLOCK_BITS + OFFSET_BITS))
+}
+
+/// What `packed` packed: block, slab, offset.
+#[inline]
+pub fn unpacked(packed: u64) -> (BlockId, u32, u64) {
+    let block = packed as u32 & ((1 << BLOCK_BITS) - 1);
+    let steps = packed >> BLOCK_BITS & ((1 << OFFSET_BITS) - 1);
+    (block, (packed >> (BLOCK_BITS + OFFSET_BITS)) as u32, steps * SMALLEST)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -402,6 +423,20 @@ mod tests {
                 last = (len, class);
             }
         }
+    }
+
+    #[test]
+    fn a_place_comes_out_of_its_56_bits_as_it_went_in() {
+        for (block, slab, offset) in
+            [(0, 0, 0), (MAX_BLOCKS as u32 - 1, 77, 2047 << 10), (5, (1 << 27) - 1, 1024)]
+        {
+            let packed = packed(block, slab, offset).unwrap();
+            assert!(packed < 1 << 56);
+            assert_eq!(unpacked(packed), (block, slab, offset));
+        }
+        assert_eq!(packed(MAX_BLOCKS as u32, 0, 0), None);
+        assert_eq!(packed(0, 1 << 27, 0), None);
+        assert_eq!(packed(0, 0, 2 << 20), None);
     }
 
     #[test]

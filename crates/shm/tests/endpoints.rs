@@ -6,10 +6,10 @@
 mod common;
 
 use common::{Conduit, Domain, Line};
-use ligament_shm::endpoint::AgentNotice;
+use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, Kind, Order, Value, ValueRef};
+use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -29,8 +29,9 @@ fn send(endpoint: &mut Endpoint<Line>, to: &[usize], time: f64, value: &ValueRef
 
 fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (f64, Value) {
     let deadline = Some(now() + 20_000_000_000);
-    let mut arrived = endpoint.receive(channel, deadline).unwrap();
-    (arrived.header.timestamp(), arrived.take_value().unwrap())
+    let (mut header, mut value) = (HeaderWords::default(), Value::None);
+    endpoint.receive_to(channel, deadline, &mut header, &mut value).unwrap();
+    (header.timestamp(), value)
 }
 
 fn numbers(count: usize, seed: u64) -> Vec<u64> {
@@ -271,7 +272,7 @@ fn a_loan_is_received_where_it_was_written() {
         let mut head = Vec::new();
         let len = array_head(DType::UInt64, &[30_000], Order::RowMajor, None, &mut head).unwrap();
         let header = Header { kind: Kind::Data, ..Header::default() };
-        sender.send_loan(&[0], header.into(), loan, &head, len).unwrap();
+        sender.send_loan(&[0], header.into(), loan, (&head, 1), len).unwrap();
         assert_eq!(elements(&receive(&mut receiver, 0).1), data);
     }
     let unused = sender.loan(240_000).unwrap();
@@ -348,5 +349,53 @@ fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
     domain.tell(0, AgentNotice::PeerEnded(1));
     for i in 0..100 {
         send_numbers(&mut sender, &[0], &numbers(1000, i)).unwrap();
+    }
+}
+
+#[test]
+fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_taken_at_once() {
+    let domain = Domain::new(
+        2,
+        &[Conduit { from: 0, to: 1, budget: GENEROUS }, Conduit { from: 0, to: 1, budget: GENEROUS }],
+        PLENTY,
+    );
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    let plan = |number: u64| {
+        let count = 100 + number;
+        let mut head = Vec::new();
+        array_head(DType::UInt64, &[count], Order::RowMajor, None, &mut head).unwrap();
+        (head, numbers(count as usize, number))
+    };
+    let send = |sender: &mut Endpoint<Line>, to: &[usize], number: u64| {
+        let (head, data) = plan(number);
+        let header = Header { kind: Kind::Data, ..Header::default() };
+        let source = Contiguous { head: &head, number, data: bytemuck::cast_slice(&data) };
+        sender.send(to, header.into(), &source).unwrap();
+    };
+    // Which array goes where, and whether both channels are emptied before the next.
+    let rounds: [(&[usize], u64, bool); 10] = [
+        (&[0], 1, true),
+        (&[0], 1, true),
+        (&[0, 1], 1, false),
+        (&[0, 1], 1, true),
+        (&[1], 2, false),
+        (&[1], 2, false),
+        (&[0, 1], 3, false),
+        (&[1, 0], 3, true),
+        (&[0], 3, false),
+        (&[0], 1, true),
+    ];
+    let mut due: [Vec<u64>; 2] = Default::default();
+    for (to, number, then_receive) in rounds {
+        send(&mut sender, to, number);
+        to.iter().for_each(|&channel| due[channel].push(number));
+        if then_receive {
+            for channel in [1, 0] {
+                for number in due[channel].drain(..) {
+                    assert_eq!(elements(&receive(&mut receiver, channel).1), plan(number).1);
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use common::{Conduit, Domain, SLAB};
 use ligament_shm::endpoint::AgentNotice;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
-use ligament_wire::{flags, Header, Kind};
+use ligament_wire::{array_head, flags, DType, Header, HeaderWords, Kind, Order, Value};
 use proptest::prelude::*;
 
 fn domain() -> Domain {
@@ -26,8 +26,9 @@ fn outcome(header: [u64; 8], body: &[u64], slab: &[u8]) -> Result<String, ShmErr
     wrong.fill(slab);
     wrong.publish(0, 0, header, body);
     let mut receiver = domain.endpoint(1);
-    let mut arrived = receiver.receive(0, Some(now() + 1_000_000))?;
-    arrived.take_value().map(|value| format!("{value:?}"))
+    let (mut header, mut value) = (HeaderWords::default(), Value::None);
+    receiver.receive_to(0, Some(now() + 1_000_000), &mut header, &mut value)?;
+    Ok(format!("{value:?}"))
 }
 
 fn refused(header: Header, body: &[u64]) {
@@ -45,6 +46,35 @@ fn a_place_outside_of_its_slab_is_refused() {
     let placed = header(Kind::Data, flags::PLACED, 1, 24 + 40 + 4096);
     for place in [[0, SLAB, 24], [0, u64::MAX - 63, 24], [0, SLAB - 4032, 24]] {
         refused(placed, &place);
+    }
+}
+
+#[test]
+fn a_reference_to_a_head_that_never_came_is_refused() {
+    refused(header(Kind::Data, flags::PLACED | flags::AS_BEFORE, 0, 0), &[]);
+    refused(header(Kind::Data, flags::AS_BEFORE, 1, 4096), &[]);
+    refused(header(Kind::Overlay, flags::PLACED | flags::AS_BEFORE, 1, 4096), &[]);
+}
+
+#[test]
+fn a_place_that_refers_to_the_head_before_is_checked_like_any_other() {
+    let mut head = Vec::new();
+    let body_len = array_head(DType::UInt8, &[1024], Order::RowMajor, None, &mut head).unwrap();
+    let mut body = vec![0, 0, head.len() as u64];
+    head.resize(head.len().next_multiple_of(8), 0);
+    body.extend(head.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
+    for place in [1u64 << 29, (SLAB / 1024) << 18, (1 << 56) - 1] {
+        let domain = domain();
+        let wrong = domain.wrong_sender(0, 64);
+        wrong.publish(0, 0, header(Kind::Data, flags::PLACED, 1, body_len).encode(), &body);
+        let mut second = header(Kind::Data, flags::PLACED | flags::AS_BEFORE, 0, place);
+        second.sequence = 1;
+        let mut receiver = domain.endpoint(1);
+        let (mut header, mut value) = (HeaderWords::default(), Value::None);
+        receiver.receive_to(0, Some(now() + 1_000_000), &mut header, &mut value).unwrap();
+        wrong.publish(0, 1, second.encode(), &[]);
+        let got = receiver.receive_to(0, Some(now() + 1_000_000), &mut header, &mut value);
+        assert!(matches!(got, Err(ShmError::Malformed(_))), "{place}: {got:?}");
     }
 }
 

@@ -17,6 +17,9 @@ pub mod flags {
     pub const HAS_TICKS: u16 = 1 << 1;
     /// The body is compressed.
     pub const COMPRESSED: u16 = 1 << 2;
+    /// Carrier: head, parts and body length are those of the last message of the conduit whose head stood in its slot;
+    /// the place stands in the body length's field, so that the header's line is all of the slot.
+    pub const AS_BEFORE: u16 = 1 << 13;
     /// Carrier: a chunk of a message that was too large for the memory at hand.
     pub const STREAM: u16 = 1 << 14;
     /// Carrier: the body lies in a slab, and the slot holds its place.
@@ -255,7 +258,7 @@ impl HeaderWords {
     /// and where it stands: the commonest header, which needs no further check.
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
-        let known = u64::from(flags::HAS_NEXT | flags::PLACED) << 16;
+        let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
         let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(conduit) << 32;
         self.0[0] & !known == first && self.0[1] == sequence
     }
@@ -348,6 +351,22 @@ impl HeaderWords {
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.0[7] & (MAX_BODY - 1)
+    }
+
+    /// Says that the body is as before, and where it lies: 56 bits of the carrier's, in the place of its length.
+    #[inline]
+    pub fn set_as_before(&mut self, place: u64) {
+        self.set_carrier_flag(flags::AS_BEFORE);
+        self.0[7] = place & (MAX_BODY - 1);
+    }
+
+    /// What `set_as_before` put there, once; `parts` and `body_len` take its place.
+    #[inline]
+    pub fn take_as_before(&mut self, parts: u16, body_len: u64) -> u64 {
+        self.0[0] &= !(u64::from(flags::AS_BEFORE) << 16);
+        let place = self.body_len();
+        self.set_body(parts, body_len);
+        place
     }
 
     /// Says what the body is.

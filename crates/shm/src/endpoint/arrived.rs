@@ -24,52 +24,63 @@ pub(crate) enum Place {
     Whole,
 }
 
-/// The head of a plain array of up to three dimensions, in words.
+/// Words for the longest head to which a later message can refer: a plain array of up to three dimensions.
 const KNOWN_WORDS: usize = 5;
+/// Its bytes.
+pub(crate) const KNOWN_HEAD: usize = KNOWN_WORDS * 8;
 
-/// What the head of a channel's last array said, so that the next one, which mostly says the same, need not be taken
-/// apart: one comparison tells.
+/// The head that stood in a channel's slot last: a message that is `AS_BEFORE` has the same.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// The head, with zeros behind it, and ones where it counts.
     head: [u64; KNOWN_WORDS],
-    mask: [u64; KNOWN_WORDS],
     /// Bytes of the head; 0 while nothing is known.
-    len: u64,
-    /// Bytes of the whole body.
+    len: usize,
+    parts: u16,
     body_len: u64,
+    /// What the head says, once a value has been made of it, if that is a plain array.
     kind: Option<ArrayKind>,
 }
 
 impl Known {
-    /// The array's kind, if a body placed in a slab has this length and its slot begins with `line`.
+    /// What the head says, if it is a plain array.
     #[inline]
-    pub fn recognise(&self, body_len: u64, line: &[u64; 8]) -> Option<&ArrayKind> {
-        let mut differs = (line[2] ^ self.len) | (body_len ^ self.body_len);
-        for i in 0..KNOWN_WORDS {
-            differs |= (line[PLACE_WORDS + i] ^ self.head[i]) & self.mask[i];
-        }
-        if differs == 0 {
-            self.kind.as_ref()
-        } else {
-            None
+    pub fn kind(&self) -> Option<&ArrayKind> {
+        self.kind.as_ref()
+    }
+
+    /// Bytes of the whole body.
+    #[inline]
+    pub fn body_len(&self) -> u64 {
+        self.body_len
+    }
+
+    /// Notes the head of a message, in the order of the ring.
+    pub fn note(&mut self, message: &Arrived) {
+        *self = Known::default();
+        if let Place::Beside(len @ 1..=KNOWN_HEAD) = message.place {
+            self.head.copy_from_slice(&message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS]);
+            (self.len, self.parts, self.body_len) = (len, message.header.parts(), message.header.body_len());
         }
     }
 
-    /// Learns from a message whose value has been taken.
+    /// Gives a message that is `AS_BEFORE` what it refers to; where it lies comes back.
+    pub fn complete(&self, message: &mut Arrived) -> Result<u64, ShmError> {
+        if self.len == 0 {
+            return Err(ShmError::Malformed("a message refers to a head that never came".into()));
+        }
+        message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS].copy_from_slice(&self.head);
+        message.place = Place::Beside(self.len);
+        Ok(message.header.take_as_before(self.parts, self.body_len))
+    }
+
+    /// Notes what the value of a message was, if the head is still the one that is known.
     pub fn learn(&mut self, message: &Arrived, value: &Value) {
-        *self = Known::default();
-        let (Place::Beside(len), Value::Array(array)) = (message.place, value) else { return };
-        if len == 0 || len > KNOWN_WORDS * 8 || message.header.parts() != 1 {
-            return;
+        let same = message.place == Place::Beside(self.len)
+            && message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS] == self.head
+            && (message.header.parts(), message.header.body_len()) == (1, self.body_len);
+        if let (true, Value::Array(array)) = (same, value) {
+            self.kind = array.kind();
         }
-        let Some(kind) = array.kind() else { return };
-        for i in 0..KNOWN_WORDS {
-            let bytes = len.saturating_sub(i * 8).min(8);
-            self.mask[i] = if bytes == 8 { u64::MAX } else { (1 << (bytes * 8)) - 1 };
-            self.head[i] = message.words[PLACE_WORDS + i] & self.mask[i];
-        }
-        (self.len, self.body_len, self.kind) = (len as u64, message.header.body_len(), Some(kind));
     }
 }
 

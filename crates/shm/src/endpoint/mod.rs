@@ -96,6 +96,8 @@ struct OutChannel {
     sent: u64,
     credited: u64,
     sequence: u64,
+    /// Which head stood in this channel's slot last, as `Source::number` says; 0 for none that can be referred to.
+    last_head: u64,
 }
 
 /// A channel that this endpoint receives on.
@@ -179,6 +181,7 @@ impl<C: Custodian> Endpoint<C> {
                     sent: 0,
                     credited: 0,
                     sequence: 0,
+                    last_head: 0,
                 }
             })
             .collect();

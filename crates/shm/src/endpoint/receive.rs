@@ -1,13 +1,14 @@
 //! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring, to
 //! the code.
 
-use super::arrived::{Arrived, Place, INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{Arrived, Known, Place, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
 use super::wait::Deadline;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
+use crate::slab::unpacked;
 use crate::status::State;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
@@ -125,8 +126,8 @@ impl<C: Custodian> Endpoint<C> {
         false
     }
 
-    /// Takes the slot at the front of a channel's ring if it is one of that channel, and nothing, or an array like the
-    /// one before: nothing of it needs to be taken apart then. Says how many bytes it holds of a slab.
+    /// Takes the slot at the front of a channel's ring if it is one of that channel, and holds nothing, or an array like
+    /// the one before: its first line is all of it then. Says what it costs beside the slot.
     #[inline(always)]
     fn take_ordinary(
         &mut self,
@@ -139,27 +140,23 @@ impl<C: Custodian> Endpoint<C> {
         if !ring.reader.peek(&mut header.0) || !header.is_ordinary(channel.id, channel.sequence) {
             return Ok(None);
         }
-        let body_len = header.body_len();
-        let placed = header.flags() & flags::PLACED != 0;
-        if placed {
-            let line = ring.reader.body_line();
-            let Some(kind) = channel.known.recognise(body_len, &line) else { return Ok(None) };
-            if header.parts() != 1 {
-                return Ok(None);
-            }
-            let (slab, block, offset, len) =
-                (line[0] as u32, (line[0] >> 32) as u32, line[1], kind.bytes() as u64);
+        let held = if header.flags() & flags::AS_BEFORE != 0 {
+            let Some(kind) = channel.known.kind() else { return Ok(None) };
+            let (len, body_len) = (kind.bytes() as u64, channel.known.body_len());
+            let (block, slab, offset) = unpacked(header.take_as_before(1, body_len));
             let custodian = &mut self.custodian;
             let bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
             to.become_array(kind, bytes);
-        } else if body_len == 0 {
+            body_len
+        } else if header.body_len() == 0 {
             *to = Value::None;
+            0
         } else {
             return Ok(None);
-        }
+        };
         ring.reader.take();
         channel.sequence += 1;
-        Ok(Some(if placed { body_len } else { 0 }))
+        Ok(Some(held))
     }
 
     /// Every other message, and every other wait.
@@ -287,9 +284,10 @@ impl<C: Custodian> Endpoint<C> {
         if !ordinary || message.header.flags() & flags::STREAM != 0 {
             return self.take_special(peer, message);
         }
-        self.take_body(peer, message)?;
         let index = self.channel_index(message.header.conduit())?;
         self.check_sequence(index, peer, &message.header)?;
+        let known = Some(&mut self.receives[index].known);
+        take_body(&mut self.inn[peer], &mut self.custodian, known, message)?;
         Ok(Some(index))
     }
 
@@ -322,46 +320,6 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Reads the body of the peeked slot and takes the slot.
-    #[inline]
-    fn take_body(&mut self, peer: usize, message: &mut Arrived) -> Result<(), ShmError> {
-        let InPeer { ring, endpoint, .. } = &mut self.inn[peer];
-        let ring = ring.as_mut().expect("a slot was peeked");
-        let reader = &mut ring.reader;
-        let body_len = message.header.body_len();
-        if message.header.flags() & flags::PLACED == 0 {
-            if body_len > BODY_BYTES as u64 {
-                return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
-            }
-            message.place = if body_len == 0 { Place::Nowhere } else { Place::Inline };
-            reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);
-            reader.take();
-            return Ok(());
-        }
-        // The place and the head of a plain array fit into the first line.
-        reader.body(&mut message.words[..8]);
-        let [ids, offset, head_len] = [message.words[0], message.words[1], message.words[2]];
-        let (slab, block) = (ids as u32, (ids >> 32) as u32);
-        if head_len > body_len {
-            return Err(ShmError::Malformed(format!("a head of {head_len} in a body of {body_len} bytes")));
-        }
-        let beside = head_len <= INLINE_HEAD as u64;
-        let used = PLACE_WORDS + (head_len as usize).div_ceil(8);
-        if beside && used > 8 {
-            reader.body(&mut message.words[..used]);
-        }
-        let (place, len) = if beside {
-            (Place::Beside(head_len as usize), body_len.saturating_sub(align_part(head_len)))
-        } else {
-            (Place::Whole, body_len)
-        };
-        message.bytes =
-            ring.lent.lease(slab, offset, len, block, || self.custodian.fetch_slab(*endpoint, slab))?;
-        message.place = place;
-        ring.reader.take();
-        Ok(())
-    }
-
     /// Overlays, ring jumps, chunks of streamed messages, and kinds that a later version may send.
     #[cold]
     fn take_special(&mut self, peer: usize, message: &mut Arrived) -> Result<Option<usize>, ShmError> {
@@ -378,13 +336,13 @@ impl<C: Custodian> Endpoint<C> {
                 Ok(None)
             }
             Kind::Overlay => {
-                self.take_body(peer, message)?;
+                take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 let value = message.take_value()?;
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
             Kind::Skip(_) => {
-                self.take_body(peer, message)?;
+                take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 message.bytes = Bytes::new();
                 Ok(None)
             }
@@ -438,6 +396,61 @@ impl<C: Custodian> Endpoint<C> {
         message.bytes = Bytes::from(body);
         Ok(Some(index))
     }
+}
+
+/// Reads the body of the peeked slot and takes the slot. `known` is that of the message's channel.
+fn take_body(
+    peer: &mut InPeer,
+    custodian: &mut impl Custodian,
+    known: Option<&mut Known>,
+    message: &mut Arrived,
+) -> Result<(), ShmError> {
+    let InPeer { ring, endpoint, .. } = peer;
+    let ring = ring.as_mut().expect("a slot was peeked");
+    let reader = &mut ring.reader;
+    let kinds = message.header.flags();
+    let (slab, block, offset, len);
+    if kinds & flags::AS_BEFORE != 0 {
+        let known = known.ok_or_else(|| ShmError::Malformed("no channel to refer back to".into()))?;
+        (block, slab, offset) = unpacked(known.complete(message)?);
+        let Place::Beside(head_len) = message.place else { unreachable!("set just now") };
+        len = message.header.body_len().saturating_sub(align_part(head_len as u64));
+    } else if kinds & flags::PLACED == 0 {
+        let body_len = message.header.body_len();
+        if body_len > BODY_BYTES as u64 {
+            return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
+        }
+        message.place = if body_len == 0 { Place::Nowhere } else { Place::Inline };
+        reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);
+        reader.take();
+        return Ok(());
+    } else {
+        let body_len = message.header.body_len();
+        // The place and the head of a plain array fit into the first line.
+        reader.body(&mut message.words[..8]);
+        let [ids, at, head_len] = [message.words[0], message.words[1], message.words[2]];
+        (slab, block, offset) = (ids as u32, (ids >> 32) as u32, at);
+        if head_len > body_len {
+            return Err(ShmError::Malformed(format!("a head of {head_len} in a body of {body_len} bytes")));
+        }
+        if head_len <= INLINE_HEAD as u64 {
+            let used = PLACE_WORDS + (head_len as usize).div_ceil(8);
+            if used > 8 {
+                reader.body(&mut message.words[..used]);
+            }
+            message.place = Place::Beside(head_len as usize);
+            len = body_len.saturating_sub(align_part(head_len));
+        } else {
+            message.place = Place::Whole;
+            len = body_len;
+        }
+        if let Some(known) = known {
+            known.note(message);
+        }
+    }
+    message.bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
+    ring.reader.take();
+    Ok(())
 }
 
 fn malformed(error: ligament_wire::WireError) -> ShmError {

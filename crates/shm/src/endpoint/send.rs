@@ -1,7 +1,7 @@
 //! Sending: one write for all receivers. The body goes into the slot if it is small, otherwise in one copy into a
 //! block of a slab (none if it was written there as a loan), and in chunks through a window where memory is short.
 
-use super::arrived::{INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{INLINE_HEAD, KNOWN_HEAD, PLACE_WORDS};
 use super::peers::{OutPeer, OutRing, FIRST_SLOTS};
 use super::receive::cost;
 use super::{Custodian, Endpoint, Opened};
@@ -9,7 +9,7 @@ use crate::area::{Front, Inbox};
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
-use crate::slab::{slab_size, stays_in_caches, BlockId, Place};
+use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Place};
 use crate::status::{now, State};
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
 use std::collections::VecDeque;
@@ -60,6 +60,11 @@ impl Loan {
 pub trait Source {
     /// The lengths table and the tree.
     fn head(&self) -> &[u8];
+    /// A number that stands for this head, its count of parts and the body's length, for as long as the endpoint lives;
+    /// 0 for heads that do not come again. Messages whose head comes again are shorter.
+    fn number(&self) -> u64 {
+        0
+    }
     /// How many parts follow.
     fn parts(&self) -> u16;
     /// Bytes of the whole body.
@@ -143,6 +148,8 @@ impl Source for Nothing {
 pub struct Contiguous<'a> {
     /// As `ligament_wire::array_head` makes it.
     pub head: &'a [u8],
+    /// The head's number: see `Source::number`.
+    pub number: u64,
     /// The elements.
     pub data: &'a [u8],
 }
@@ -151,6 +158,11 @@ impl Source for Contiguous<'_> {
     #[inline]
     fn head(&self) -> &[u8] {
         self.head
+    }
+
+    #[inline]
+    fn number(&self) -> u64 {
+        self.number
     }
 
     #[inline]
@@ -245,7 +257,7 @@ impl<C: Custodian> Endpoint<C> {
         if body_len <= BODY_BYTES as u64 {
             self.claim(to, cost(0))?;
             self.body.inline(source);
-            return self.post(to, &mut header, None);
+            return self.post(to, header);
         }
         self.claim(to, cost(body_len))?;
         let head = source.head();
@@ -268,9 +280,7 @@ impl<C: Custodian> Endpoint<C> {
         if began != 0 {
             self.status().add_transferred(now() - began);
         }
-        self.body.placed(&place, block, head);
-        header.set_carrier_flag(flags::PLACED);
-        self.post(to, &mut header, Some(block))
+        self.post_placed(to, header, block, head, source.number())
     }
 
     /// Memory to fill in place: `len` bytes for an array's elements.
@@ -304,7 +314,8 @@ impl<C: Custodian> Endpoint<C> {
         self.pool.pages(loan.block)
     }
 
-    /// Sends what a loan holds, described by `head` (at most 232 bytes), with `body_len` bytes in all.
+    /// Sends what a loan holds, described by `head` (at most 232 bytes; `number` as `Source::number`), with `body_len`
+    /// bytes in all.
     ///
     /// # Errors
     /// As `send`. The loan is gone in any case.
@@ -314,7 +325,7 @@ impl<C: Custodian> Endpoint<C> {
         to: &[usize],
         mut header: HeaderWords,
         loan: Loan,
-        head: &[u8],
+        (head, number): (&[u8], u64),
         body_len: u64,
     ) -> Result<(), ShmError> {
         header.set_body(1, body_len);
@@ -329,9 +340,7 @@ impl<C: Custodian> Endpoint<C> {
             self.pool.give_back(loan.block);
             return Err(error);
         }
-        self.body.placed(&self.pool.place(loan.block), loan.block, head);
-        header.set_carrier_flag(flags::PLACED);
-        self.post(to, &mut header, Some(loan.block))
+        self.post_placed(to, header, loan.block, head, number)
     }
 
     #[cold]
@@ -347,10 +356,10 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Ends a channel: its receiver learns that nothing more comes.
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
-        let mut header = HeaderWords::from(Header { kind: Kind::End, ..Header::default() });
+        let header = HeaderWords::from(Header { kind: Kind::End, ..Header::default() });
         self.claim(&[channel], cost(0))?;
         self.body.used = 0;
-        self.post(&[channel], &mut header, None)
+        self.post(&[channel], header)
     }
 
     /// Whether all receivers of `to` have been told settings overlay `number`.
@@ -371,7 +380,7 @@ impl<C: Custodian> Endpoint<C> {
             header.conduit = self.sends[channel].id;
             if header.body_len <= BODY_BYTES as u64 {
                 self.body.inline(plan);
-                self.write_slot(peer, &header.encode(), None)?;
+                self.write_slot(peer, &header.encode(), self.body.used, None)?;
             } else {
                 let block = self.block(header.body_len)?.ok_or_else(|| ShmError::OutOfMemory {
                     bytes: header.body_len,
@@ -386,7 +395,7 @@ impl<C: Custodian> Endpoint<C> {
                 // The whole body stands in the slab: a head longer than fits says so.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
-                self.write_slot(peer, &header.encode(), Some(block))?;
+                self.write_slot(peer, &header.encode(), self.body.used, Some(block))?;
                 self.pool.posted(block);
             }
             self.out[peer].overlays.push(number);
@@ -448,26 +457,74 @@ impl<C: Custodian> Endpoint<C> {
 
     /// Writes the slot of one message, with the body that is ready, to each receiver.
     #[inline(always)]
-    fn post(&mut self, to: &[usize], header: &mut HeaderWords, block: Option<BlockId>) -> Result<(), ShmError> {
+    fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
         for &channel in to {
             let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
-            self.write_slot(out.peer, &header.0, block)?;
+            self.write_slot(out.peer, &header.0, self.body.used, None)?;
             // Only now: a wait for room that a signal ended leaves the sequence without a gap.
             self.sends[channel].sequence += 1;
         }
-        if let Some(block) = block {
-            self.pool.posted(block);
+        self.count_out(to, &header);
+        Ok(())
+    }
+
+    /// Writes the slot of one message whose body lies in a block to each receiver: its place and its head, or its place
+    /// alone, where the receiver knows the head.
+    #[inline(always)]
+    fn post_placed(
+        &mut self,
+        to: &[usize],
+        mut header: HeaderWords,
+        block: BlockId,
+        head: &[u8],
+        number: u64,
+    ) -> Result<(), ShmError> {
+        let place = self.pool.place(block);
+        header.set_carrier_flag(flags::PLACED);
+        let mut written = false;
+        for &channel in to {
+            let out = &self.sends[channel];
+            header.set_conduit(out.id, out.sequence);
+            let same = number != 0 && number == out.last_head;
+            match packed(block, place.slab, place.offset) {
+                Some(packed) if same => {
+                    let mut short = header;
+                    short.set_as_before(packed);
+                    self.write_slot(out.peer, &short.0, 0, Some(block))?;
+                }
+                _ => {
+                    if !written {
+                        self.body.placed(&place, block, head);
+                        written = true;
+                    }
+                    self.write_slot(out.peer, &header.0, self.body.used, Some(block))?;
+                    self.sends[channel].last_head = if head.len() <= KNOWN_HEAD { number } else { 0 };
+                }
+            }
+            self.sends[channel].sequence += 1;
         }
+        self.pool.posted(block);
+        self.count_out(to, &header);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn count_out(&self, to: &[usize], header: &HeaderWords) {
         if header.is_data() {
             self.front.status().count_sent(header.body_len() * to.len() as u64, header.timestamp());
         }
-        Ok(())
     }
 
     /// Writes a slot and wakes its reader if need be.
     #[inline(always)]
-    fn write_slot(&mut self, peer: usize, header: &[u64; 8], block: Option<BlockId>) -> Result<(), ShmError> {
+    fn write_slot(
+        &mut self,
+        peer: usize,
+        header: &[u64; 8],
+        used: usize,
+        block: Option<BlockId>,
+    ) -> Result<(), ShmError> {
         if self.out[peer].ring.as_mut().is_none_or(|ring| ring.writer.room() == 0) {
             self.make_room(peer)?;
         }
@@ -479,7 +536,7 @@ impl<C: Custodian> Endpoint<C> {
         if let Some(block) = block {
             self.pool.used_by(block, peer as u32);
         }
-        ring.writer.publish(header, &self.body.words[..self.body.used]);
+        ring.writer.publish(header, &self.body.words[..used]);
         if let Some(bell) = self.board.doorbell(to.endpoint) {
             bell.ring_if_parked(FOR_MESSAGES);
         }
@@ -620,7 +677,7 @@ impl<C: Custodian> Endpoint<C> {
             for &channel in to {
                 let out = &self.sends[channel];
                 header.set_conduit(out.id, out.sequence);
-                self.write_slot(out.peer, &header.0, Some(block))?;
+                self.write_slot(out.peer, &header.0, self.body.used, Some(block))?;
             }
             self.pool.posted(block);
             at += len;

@@ -1,0 +1,72 @@
+//! The head of the array that a port sent last: the next one is mostly alike, so that there is nothing to plan.
+
+use ligament_wire::{align_part, array_head, ArrayKind, ArrayMeta, DType, Order, WireError};
+
+/// The head that a port sent last.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// The kind of array that it is for; none for one with names or a unit.
+    kind: Option<ArrayKind>,
+    bytes: Vec<u8>,
+    number: u64,
+}
+
+impl Head {
+    /// The head itself.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// See `ligament_shm::endpoint::Source::number`.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the heads of
+    /// the instance.
+    #[inline(always)]
+    pub fn plan(
+        &mut self,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        count: &mut u64,
+    ) -> Result<usize, WireError> {
+        match &self.kind {
+            Some(kind) if kind.is(dtype, shape, order) => Ok(kind.bytes()),
+            _ => self.plan_anew(dtype, shape, order, count),
+        }
+    }
+
+    #[cold]
+    fn plan_anew(
+        &mut self,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        count: &mut u64,
+    ) -> Result<usize, WireError> {
+        (self.kind, self.number) = (None, 0);
+        array_head(dtype, shape, order, None, &mut self.bytes)?;
+        let kind = ArrayKind::new(dtype, shape, order)?;
+        self.kind = Some(kind);
+        *count += 1;
+        self.number = *count;
+        Ok(kind.bytes())
+    }
+
+    /// Becomes the head for an array with names or a unit, and says how many bytes its elements take.
+    pub fn plan_with(
+        &mut self,
+        dtype: DType,
+        shape: &[u64],
+        order: Order,
+        meta: &ArrayMeta,
+    ) -> Result<usize, WireError> {
+        (self.kind, self.number) = (None, 0);
+        let body_len = array_head(dtype, shape, order, Some(meta), &mut self.bytes)?;
+        Ok(body_len.saturating_sub(align_part(self.bytes.len() as u64)) as usize)
+    }
+}
