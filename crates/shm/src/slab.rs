@@ -56,6 +56,16 @@ pub fn stays_in_caches(len: u64) -> bool {
     len <= 16 << 20
 }
 
+/// Blocks up to this size that are to be lent are claimed beforehand (see `Pool::claim`): more does not stay in the
+/// cache that belongs to a core alone.
+const CLAIMED_LOAN: usize = 2 << 20;
+/// The same for blocks that are to be copied to. Above it a copy takes the lines as fast as a claim does.
+const CLAIMED_COPY: usize = 32 << 10;
+/// What is left to claim of a block up to this size when it is lent is claimed then.
+const CLAIMED_AT_ONCE: usize = 512 << 10;
+/// How many bytes are claimed between two looks at what a waiting endpoint waits for.
+const CLAIM_STEP: usize = 4 << 10;
+
 struct Slab {
     id: u32,
     map: Arc<Mapping>,
@@ -72,6 +82,8 @@ struct Block {
     start: *mut u8,
     /// Bytes from the block's start whose pages are in place.
     populated: usize,
+    /// Bytes from the block's start that no reader's cache has.
+    claimed: usize,
     uses: Uses,
 }
 
@@ -119,8 +131,10 @@ pub struct Pool {
     blocks: Vec<Option<Block>>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
-    /// The class used last.
+    /// The class used last, for how many bytes, and whether as a loan.
     recent: usize,
+    recent_len: usize,
+    lends: bool,
 }
 
 impl Pool {
@@ -149,7 +163,7 @@ impl Pool {
         if index >= self.classes.len() {
             return None;
         }
-        self.recent = index;
+        (self.recent, self.recent_len) = (index, len as usize);
         if size <= AT_HAND && self.classes[index].outstanding.len() < ROTATING {
             if let Some(id) = self.classes[index].free.pop() {
                 return Some(id);
@@ -174,12 +188,57 @@ impl Pool {
         for _ in 0..LOOKS {
             let Some(&id) = class.outstanding.front() else { return };
             let block = self.blocks[id as usize].as_ref().expect("a block in use exists");
-            if block.size as u64 > AT_HAND || !block.uses.all(|reader, due| done_with(reader, id, due)) {
+            if !block.uses.all(|reader, due| done_with(reader, id, due)) {
                 return;
             }
             class.outstanding.pop_front();
             class.free.push(id);
         }
+    }
+
+    /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to claim.
+    ///
+    /// Lines that a reader's core has must be fetched from there before they can be written, one by one; writing them
+    /// whole beforehand takes them without fetching. Measured on Zen 5, rewriting 16 KiB that another core has read:
+    /// 0.73 µs against 0.47 on cores of one cache, 3.0 against 1.0 on others.
+    #[inline]
+    pub fn claim(&mut self) -> bool {
+        let most = if self.lends { CLAIMED_LOAN } else { CLAIMED_COPY };
+        let len = self.recent_len;
+        if len > most {
+            return false;
+        }
+        let Some(&id) = self.classes.get(self.recent).and_then(|class| class.free.last()) else { return false };
+        self.claim_up_to(id, len, CLAIM_STEP)
+    }
+
+    /// Claims at most `step` bytes of those that are left of the first `len` of a free block.
+    fn claim_up_to(&mut self, id: BlockId, len: usize, step: usize) -> bool {
+        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        let end = len.min(block.populated).min(block.claimed.saturating_add(step));
+        if block.claimed >= end {
+            return false;
+        }
+        // SAFETY: the block is free, so that it is ours alone; its pages are in place up to `populated`, which lies
+        // within its slab's mapping.
+        unsafe { block.start.add(block.claimed).write_bytes(0, end - block.claimed) };
+        block.claimed = end;
+        true
+    }
+
+    /// The block is to be filled in place by the code: has `len` bytes of it claimed, as far as that pays.
+    #[inline]
+    pub fn lend(&mut self, id: BlockId, len: usize) {
+        self.lends = true;
+        if len <= CLAIMED_AT_ONCE && self.block(id).claimed < len {
+            self.claim_up_to(id, len, len);
+        }
+    }
+
+    /// The block is to be copied to.
+    #[inline]
+    pub fn copies(&mut self) {
+        self.lends = false;
     }
 
     /// Whether some block is still with a reader, so that waiting can help.
@@ -221,6 +280,7 @@ impl Pool {
                 // In bounds: blocks are cut to fit their slab.
                 start: start.wrapping_add(offset),
                 populated: 0,
+                claimed: usize::MAX,
                 uses: Uses::default(),
             };
             let id = match self.vacant.pop() {
@@ -291,7 +351,7 @@ impl Pool {
             return None;
         }
         class.free.pop();
-        self.recent = index;
+        (self.recent, self.recent_len) = (index, len as usize);
         Some(id)
     }
 
@@ -317,7 +377,9 @@ impl Pool {
     /// All readers of the block are told: from now on it waits for their releases.
     #[inline(always)]
     pub fn posted(&mut self, id: BlockId) {
-        let class = self.block(id).class as usize;
+        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        block.claimed = 0;
+        let class = block.class as usize;
         self.classes[class].outstanding.push_back(id);
     }
 
@@ -469,6 +531,27 @@ mod tests {
         pool.give_back(second);
         pool.reclaim(|_, _, _| true);
         assert_eq!(pool.take(4096, |_, _, _| panic!("a free block is at hand")), Some(first));
+    }
+
+    #[test]
+    fn a_free_block_is_claimed_in_steps_and_a_block_with_a_reader_is_not_touched() {
+        let mut pool = pool_with(16 << 10);
+        let one = pool.take(10_000, |_, _, _| false).unwrap();
+        pool.populate(one, 10_000).unwrap();
+        let start = pool.place(one).start;
+        let bytes = || unsafe { std::slice::from_raw_parts(start, 16 << 10) };
+        unsafe { start.write_bytes(7, 16 << 10) };
+        pool.used_by(one, 3);
+        pool.posted(one);
+        pool.reclaim(|_, _, _| false);
+        while pool.claim() {}
+        assert!(bytes().iter().all(|&byte| byte == 7));
+        pool.reclaim(|_, _, _| true);
+        assert!(pool.claim());
+        assert!(bytes()[..CLAIM_STEP].iter().all(|&byte| byte == 0) && bytes()[CLAIM_STEP] == 7);
+        pool.lend(one, 10_000);
+        assert!(bytes()[..10_000].iter().all(|&byte| byte == 0) && bytes()[10_000] == 7);
+        assert!(!pool.claim());
     }
 
     #[test]

@@ -117,11 +117,15 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.tidy();
         let Some(ring) = &self.inn[peer].ring else { return false };
+        let mut more = true;
         for _ in 0..EAGER {
             if ring.reader.ready() {
                 return true;
             }
-            std::hint::spin_loop();
+            more = more && self.pool.claim();
+            if !more {
+                std::hint::spin_loop();
+            }
         }
         false
     }

@@ -268,6 +268,7 @@ impl<C: Custodian> Endpoint<C> {
             Ok(None) => return self.stream(to, header, source),
             Err(error) => return Err(self.unclaim(to, cost(body_len), error)),
         };
+        self.pool.copies();
         let place = self.pool.place(block);
         // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
         let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
@@ -294,6 +295,7 @@ impl<C: Custodian> Endpoint<C> {
             Ok(None) => return Err(self.no_loan(len)),
             Err(error) => return Err(error),
         };
+        self.pool.lend(block, len as usize);
         let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
         Ok(Loan { block, start, len: len as usize })
     }

@@ -12,6 +12,8 @@ const BRIEF: u32 = 256;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
 /// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
+/// Steps of claiming memory between two looks at what is waited for: about a microsecond.
+const CLAIMS: u32 = 8;
 /// Yields before parking.
 const YIELDS: u32 = 50;
 /// The longest park: then look whether the agent lives.
@@ -40,6 +42,7 @@ impl<C: Custodian> Endpoint<C> {
                 return Ok(());
             }
             if i % 64 == 0 {
+                self.prepare();
                 self.hear_agent()?;
                 if !self.board.may_spin() {
                     break;
@@ -53,6 +56,16 @@ impl<C: Custodian> Endpoint<C> {
         let result = self.wait_long(what, deadline, began, &mut seen, &mut done);
         self.status().end_wait(seen);
         result
+    }
+
+    /// What a wait can do for the next message to be sent.
+    fn prepare(&mut self) {
+        self.pool.reclaim(super::send::done_with(&self.out));
+        for _ in 0..CLAIMS {
+            if !self.pool.claim() {
+                break;
+            }
+        }
     }
 
     fn wait_long(
@@ -75,6 +88,9 @@ impl<C: Custodian> Endpoint<C> {
             if spinning && looks % 32 != 0 {
                 std::hint::spin_loop();
                 continue;
+            }
+            if spinning {
+                self.prepare();
             }
             self.hear_agent()?;
             *seen = now();
