@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from models import bossed, echoed, overlaid
+from models import bossed, echoed, overlaid, served
 from programs import run_model
 from readme import first_program
 
@@ -39,4 +39,9 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
 
 def test_an_overlay_is_sent_applied_and_handed_over(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, overlaid(program(HERE / "overlay.c")))
+    assert ran.status == 0, ran.output()
+
+
+def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, served(program(HERE / "serve.c")))
     assert ran.status == 0, ran.output()

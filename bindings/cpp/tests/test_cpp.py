@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from models import bossed, echoed
+from models import bossed, echoed, served
 from programs import CPP, flags, run_model, run_program
 from readme import first_program
 
@@ -56,3 +56,8 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
     ran = first_program(prefix, HERE.parent / "README.md", "cpp", tmp_path)
     assert ran.status == 0, ran.output()
     assert "43.75" in ran.output() and "56.25" in ran.output()
+
+
+def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, served(program(HERE / "serve.cpp")))
+    assert ran.status == 0, ran.output()

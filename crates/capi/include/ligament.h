@@ -193,7 +193,8 @@ typedef struct {
     size_t count;
 } lig_float_row;
 
-// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port.
+// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port, under
+// the settings in force at this instance.
 typedef struct {
     // `sizeof(lig_send_options)`
     size_t size;
@@ -207,6 +208,10 @@ typedef struct {
     bool has_slot;
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
+    // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
+    // is read during the call. NULL for the one in force at this instance. For components that serve others under
+    // different settings (see `dont_apply_overlay`).
+    const lig_value *settings;
 } lig_send_options;
 
 // An array of the caller's, to be sent or received into. Set what is not mentioned to zero:

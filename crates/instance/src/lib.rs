@@ -31,6 +31,7 @@ pub use instance::{Flags, Instance, LogLevel};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 pub use message::{ArrayMut, Loan, Message, Outgoing, Times};
+pub use overlay::from_value as settings_from_value;
 pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use submodel::{run_submodel, Submodel};

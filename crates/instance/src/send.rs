@@ -6,6 +6,7 @@ use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
+use ligament_model::Settings;
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 use std::any::Any;
@@ -148,6 +149,19 @@ impl Instance {
         loan: Loan,
         slot: Option<u32>,
     ) -> Result<(), Error> {
+        self.send_loan_under(port, times, loan, slot, None)
+    }
+
+    /// As `send_loan`, under the settings overlay that the message belongs to (see `Outgoing::settings`).
+    #[inline]
+    pub fn send_loan_under(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        loan: Loan,
+        slot: Option<u32>,
+        settings: Option<&Settings>,
+    ) -> Result<(), Error> {
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
             Ok((port, slot))
@@ -163,7 +177,10 @@ impl Instance {
             self.endpoint.return_loan(loan.inner);
             return Ok(());
         }
-        let header = self.header(times);
+        let mut header = self.header(times);
+        if let Some(settings) = settings {
+            header.set_overlay(self.overlays.number_of(settings));
+        }
         if header.overlay() != 0 {
             if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
                 self.endpoint.return_loan(loan.inner);
