@@ -67,6 +67,23 @@ implementations:
 """
 
 
+def dealt(dealer, player):
+    """Two components joined by vector ports both ways, for programs that take their role as an argument."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: dealt
+  components:
+    dealer: {{implementation: dealer, ports: {{o_i: deal, s: back}}}}
+    player: {{implementation: player, ports: {{s: deal, o_i: back}}}}
+  conduits:
+    dealer.deal: player.deal
+    player.back: dealer.back
+implementations:
+  dealer: {{executable: {dealer}, args: [dealer]}}
+  player: {{executable: {player}, args: [player]}}
+"""
+
+
 def overlaid(program):
     """Settings that are sent to a component, and go on with what it sends."""
     return f"""ymmsl_version: v0.1

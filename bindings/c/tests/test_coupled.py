@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from models import bossed, echoed, overlaid, served
+from models import bossed, dealt, echoed, overlaid, served
 from programs import run_model
 from readme import first_program
 
@@ -44,4 +44,10 @@ def test_an_overlay_is_sent_applied_and_handed_over(prefix, program, tmp_path):
 
 def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, served(program(HERE / "serve.c")))
+    assert ran.status == 0, ran.output()
+
+
+def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(prefix, program, tmp_path):
+    slots = program(HERE / "slots.c")
+    ran = run_model(prefix, tmp_path, dealt(slots, slots))
     assert ran.status == 0, ran.output()

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from models import bossed, echoed, served
+from models import bossed, dealt, echoed, served
 from programs import CPP, flags, run_model, run_program
 from readme import first_program
 
@@ -60,4 +60,12 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
 
 def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, served(program(HERE / "serve.cpp")))
+    assert ran.status == 0, ran.output()
+
+
+@pytest.mark.parametrize("dealer, player", PAIRS)
+def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(
+    prefix, program, tmp_path, dealer, player
+):
+    ran = run_model(prefix, tmp_path, dealt(program(source("slots", dealer)), program(source("slots", player))))
     assert ran.status == 0, ran.output()

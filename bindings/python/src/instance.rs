@@ -493,7 +493,17 @@ impl Instance {
         self.core(py)?.is_vector_port(port).map_err(|error| self.error(py, error))
     }
 
-    /// How many slots a vector port has.
+    /// Whether `set_port_length` can set the number of the port's slots.
+    fn is_resizable(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+        self.core(py)?.is_resizable(port).map_err(|error| self.error(py, error))
+    }
+
+    /// Sets the number of slots of a resizable port, which is 0 at first.
+    fn set_port_length(&self, py: Python<'_>, port: &str, length: usize) -> PyResult<()> {
+        self.core(py)?.set_port_length(port, length).map_err(|error| self.error(py, error))
+    }
+
+    /// How many slots a vector port has; for a resizable one that receives, as came with the last message.
     fn get_port_length(&self, py: Python<'_>, port: &str) -> PyResult<usize> {
         self.core(py)?.get_port_length(port).map_err(|error| self.error(py, error))
     }

@@ -22,6 +22,7 @@ mod order;
 mod overlay;
 mod ports;
 mod receive;
+mod resizable;
 mod send;
 mod submodel;
 mod sys;

@@ -27,6 +27,7 @@ impl Instance {
         slot: Option<u32>,
     ) -> Result<(), Error> {
         self.alive()?;
+        let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
         if self.unconnected(port, slot) {
@@ -38,6 +39,9 @@ impl Instance {
         }
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
         }
         if let ValueRef::None = message.data {
             let to = &self.table.ports[port].slots[slot];
@@ -67,6 +71,7 @@ impl Instance {
             return self.send(port, &message, slot);
         }
         self.alive()?;
+        let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
         if self.unconnected(port, slot) {
@@ -75,6 +80,9 @@ impl Instance {
         let header = self.header(times);
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
         }
         let head = &mut self.table.ports[port].head;
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
@@ -162,6 +170,7 @@ impl Instance {
         slot: Option<u32>,
         settings: Option<&Settings>,
     ) -> Result<(), Error> {
+        let has_slot = slot.is_some();
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
             Ok((port, slot))
@@ -183,6 +192,12 @@ impl Instance {
         }
         if header.overlay() != 0 {
             if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
+                self.endpoint.return_loan(loan.inner);
+                return Err(error);
+            }
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            if let Err(error) = self.mark_slot(port, slot) {
                 self.endpoint.return_loan(loan.inner);
                 return Err(error);
             }
@@ -242,7 +257,7 @@ impl Instance {
     }
 
     #[cold]
-    fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+    pub(crate) fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         Error::during(error, || format!("sending on port {}", here.describe(slot)))
     }

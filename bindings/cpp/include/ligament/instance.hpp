@@ -179,7 +179,15 @@ public:
     }
     bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
     bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
-    // How many slots a vector port has.
+    // Whether set_port_length can set the number of the port's slots: of vector ports that are joined to vector ports, not
+    // to the instances of a component.
+    bool is_resizable(Name port) const { return about<bool>(lig_is_resizable, port); }
+    // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+    void set_port_length(Name port, std::size_t length) {
+        detail::call(lig_set_port_length, handle_.get(), port.text, length);
+    }
+    // How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
+    // received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
     // A setting as T: bool, an integer (which must fit), double or float, std::string, std::vector<std::int64_t>,

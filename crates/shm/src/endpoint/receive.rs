@@ -345,6 +345,12 @@ impl<C: Custodian> Endpoint<C> {
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
+            Kind::Slot => {
+                take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
+                let index = self.channel_index(message.header.conduit())?;
+                self.check_sequence(index, peer, &message.header)?;
+                Ok(Some(index))
+            }
             Kind::Skip(_) => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 message.bytes = Bytes::new();
