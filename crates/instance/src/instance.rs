@@ -325,6 +325,9 @@ impl Instance {
 
     /// Ends the run because of an error in this code: the others are told the reason.
     pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
+        if self.forks != sys::forks() {
+            return Err(self.why_dead());
+        }
         if std::mem::replace(&mut self.over, true) {
             return Ok(());
         }

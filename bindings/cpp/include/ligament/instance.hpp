@@ -124,7 +124,8 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 }  // namespace detail
 
 // An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly when it
-// is destroyed, unless that is because of an exception: then it ends the run.
+// is destroyed, unless that is because of an exception: then it ends the run. So does an exception that nobody catches,
+// with its text as the reason, in the thread that made the instance.
 class Instance {
 public:
     // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
@@ -141,7 +142,7 @@ public:
     }
     ~Instance() {
         if (handle_ && std::uncaught_exceptions() > exceptions_) {
-            lig_error_shutdown(handle_.get(), "an exception ended the code", nullptr);
+            lig_error_shutdown(handle_.get(), "an exception ended the code; its own output may say which", nullptr);
         }
     }
 
@@ -372,6 +373,7 @@ private:
         lig_instance *handle;
         detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
         handle_.reset(handle, detail::FreeInstance());
+        detail::Uncaught::watch(handle);
     }
 
     static lig_send_options send_options(const Times &times, Slot slot, Overlay overlay) {
