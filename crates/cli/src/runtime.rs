@@ -9,6 +9,7 @@ use ligament_manager::{
     Standing, Wait, Waits,
 };
 use ligament_model::Resolved;
+use ligament_wire::control::ENV_IDENTITY;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -253,6 +254,7 @@ impl Runtime<'_> {
                 directory: &self.directory.workdir(&name),
                 output: &self.directory.output(&name),
                 scratch: &self.directory.instance(&name),
+                not_inherited: &ENV_IDENTITY,
             };
             let command = prepare(program, self.model.instances[i as usize].resources, &place)
                 .map_err(|error| format!("{name} cannot be started: {error}"))?;

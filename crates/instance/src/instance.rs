@@ -9,7 +9,7 @@ use crate::ports::{PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+use ligament_wire::control::{Request, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
 
@@ -95,7 +95,7 @@ impl Instance {
         let name = Reference::new(&identity.instance)
             .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
         // What is started from here is not this instance.
-        for variable in [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN] {
+        for variable in ENV_IDENTITY {
             std::env::remove_var(variable);
         }
         Ok(Instance {
