@@ -4,7 +4,7 @@ from pathlib import Path
 
 from models import bossed, dealt, echoed, overlaid, served
 from programs import run_model
-from readme import first_program
+from readme import compile_pieces, first_program
 
 HERE = Path(__file__).parent
 
@@ -51,3 +51,11 @@ def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_po
     slots = program(HERE / "slots.c")
     ran = run_model(prefix, tmp_path, dealt(slots, slots))
     assert ran.status == 0, ran.output()
+
+
+def test_the_other_pieces_of_code_in_the_pages_compile(prefix, tmp_path):
+    opening = """#include <ligament.h>
+void pieces(lig_instance *instance, const lig_message *request, double t, double dt, uint64_t rows, uint64_t columns,
+            double *temperatures, lig_value *array, lig_error error)"""
+    compile_pieces(prefix, HERE.parent / "README.md", "c", 1, opening, tmp_path)
+    compile_pieces(prefix, HERE.parents[2] / "docs/reference/c-api.md", "c", 0, opening, tmp_path)

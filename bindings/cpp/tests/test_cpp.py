@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from models import bossed, dealt, echoed, served
 from programs import CPP, flags, run_model, run_program
-from readme import first_program
+from readme import compile_pieces, first_program
 
 HERE = Path(__file__).parent
 C = HERE.parents[1] / "c" / "tests"
@@ -99,3 +99,13 @@ def test_an_exception_that_is_caught_outside_the_instance_s_scope_ends_the_run(p
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), ["caught"]))
     assert ran.status == 1, ran.output()
     assert "an exception ended the code" in ran.text and "main says: cell 7" in ran.text, ran.text
+
+
+def test_the_other_pieces_of_code_in_the_readme_compile(prefix, tmp_path):
+    opening = """#include <ligament/ligament.hpp>
+using namespace ligament;
+void pieces(Instance &instance, double t, double dt, const std::vector<double> &temperatures, const double *data,
+            std::size_t rows, std::size_t columns, const std::vector<double> &field);
+void pieces(Instance &instance, double t, double dt, const std::vector<double> &temperatures, const double *data,
+            std::size_t rows, std::size_t columns, const std::vector<double> &field)"""
+    compile_pieces(prefix, HERE.parent / "README.md", "cpp", 1, opening, tmp_path)
