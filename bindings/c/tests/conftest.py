@@ -1,28 +1,7 @@
-"""The installation and the compiled programs, made once a session."""
+"""Where the tests of the C face find what they share with those of the C++ face."""
 
 import sys
 from pathlib import Path
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parent))
-from programs import compile_program, install  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def prefix(tmp_path_factory):
-    return install(tmp_path_factory.mktemp("prefix"))
-
-
-@pytest.fixture(scope="session")
-def program(prefix, tmp_path_factory):
-    """Compiles a source file of this repository's tests; the same file only once."""
-    made = {}
-
-    def program(source):
-        source = Path(source)
-        if source not in made:
-            made[source] = compile_program(prefix, source, tmp_path_factory.mktemp("programs") / source.stem)
-        return made[source]
-
-    return program
+from fixtures import prefix, program  # noqa: E402, F401

@@ -45,6 +45,45 @@ model:
 """
 
 
+def served(program):
+    """A server that works for a client under the settings that each request brings, and answers under them."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: served
+  components:
+    client: {{implementation: client, ports: {{o_i: requests, s: answers}}}}
+    server: {{implementation: server, ports: {{f_init: in, o_f: out}}}}
+    worker: {{implementation: worker, ports: {{f_init: in, o_f: out}}}}
+  conduits:
+    client.requests: worker.in
+    worker.out: server.in
+    server.out: client.answers
+settings:
+  k: 1
+implementations:
+  client: {{executable: {program}, args: [client]}}
+  worker: {{executable: {program}, args: [worker]}}
+  server: {{executable: {program}, args: [server]}}
+"""
+
+
+def dealt(dealer, player):
+    """Two components joined by vector ports both ways, for programs that take their role as an argument."""
+    return f"""ymmsl_version: v0.1
+model:
+  name: dealt
+  components:
+    dealer: {{implementation: dealer, ports: {{o_i: deal, s: back}}}}
+    player: {{implementation: player, ports: {{s: deal, o_i: back}}}}
+  conduits:
+    dealer.deal: player.deal
+    player.back: dealer.back
+implementations:
+  dealer: {{executable: {dealer}, args: [dealer]}}
+  player: {{executable: {player}, args: [player]}}
+"""
+
+
 def overlaid(program):
     """Settings that are sent to a component, and go on with what it sends."""
     return f"""ymmsl_version: v0.1

@@ -45,6 +45,13 @@ def compile_program(prefix, source, program):
     return program
 
 
+def compile_object(prefix, source, result):
+    """Compiles one C or C++ file of pieces against an installation, without linking."""
+    cflags, _ = flags(prefix)
+    command = [*(C if source.suffix == ".c" else CPP), *cflags, "-Wno-unused", "-c", source, "-o", result]
+    subprocess.run(command, check=True)
+
+
 class Ran:
     """A run, or a program, that is over."""
 

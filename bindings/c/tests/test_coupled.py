@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from models import bossed, echoed, overlaid
+from models import bossed, dealt, echoed, overlaid, served
 from programs import run_model
-from readme import first_program
+from readme import compile_pieces, first_program
 
 HERE = Path(__file__).parent
 
@@ -40,3 +40,22 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
 def test_an_overlay_is_sent_applied_and_handed_over(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, overlaid(program(HERE / "overlay.c")))
     assert ran.status == 0, ran.output()
+
+
+def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, served(program(HERE / "serve.c")))
+    assert ran.status == 0, ran.output()
+
+
+def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(prefix, program, tmp_path):
+    slots = program(HERE / "slots.c")
+    ran = run_model(prefix, tmp_path, dealt(slots, slots))
+    assert ran.status == 0, ran.output()
+
+
+def test_the_other_pieces_of_code_in_the_pages_compile(prefix, tmp_path):
+    opening = """#include <ligament.h>
+void pieces(lig_instance *instance, const lig_message *request, double t, double dt, uint64_t rows, uint64_t columns,
+            double *temperatures, lig_value *array, lig_error error)"""
+    compile_pieces(prefix, HERE.parent / "README.md", "c", 1, opening, tmp_path)
+    compile_pieces(prefix, HERE.parents[2] / "docs/reference/c-api.md", "c", 0, opening, tmp_path)

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from models import bossed, echoed
+from models import bossed, dealt, echoed, served
 from programs import CPP, flags, run_model, run_program
-from readme import first_program
+from readme import compile_pieces, first_program
 
 HERE = Path(__file__).parent
 C = HERE.parents[1] / "c" / "tests"
@@ -17,7 +17,7 @@ def source(name, language):
     return (C if language == "c" else HERE) / f"{name}.{language}"
 
 
-@pytest.mark.parametrize("header", ["error", "array", "value", "message", "loan", "instance", "submodel", "ligament"])
+@pytest.mark.parametrize("header", ["error", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "ligament"])
 def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
     (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
     cflags, _ = flags(prefix)
@@ -56,3 +56,56 @@ def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
     ran = first_program(prefix, HERE.parent / "README.md", "cpp", tmp_path)
     assert ran.status == 0, ran.output()
     assert "43.75" in ran.output() and "56.25" in ran.output()
+
+
+def test_a_server_answers_each_request_under_the_settings_that_came_with_it(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, served(program(HERE / "serve.cpp")))
+    assert ran.status == 0, ran.output()
+
+
+@pytest.mark.parametrize("dealer, player", PAIRS)
+def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_port(
+    prefix, program, tmp_path, dealer, player
+):
+    ran = run_model(prefix, tmp_path, dealt(program(source("slots", dealer)), program(source("slots", player))))
+    assert ran.status == 0, ran.output()
+
+
+@pytest.mark.parametrize(
+    "what, reason",
+    [
+        ("library", 'ligament::UnexpectedError: the value is text, not a number'),
+        ("standard", "std::out_of_range: cell 7 is not there"),
+        ("own", "simulation::Diverged: in step 3"),
+        ("number", "an exception that is no std::exception"),
+        ("binary", "an exception whose text is not UTF-8"),
+    ],
+)
+def test_an_exception_that_nobody_catches_ends_the_run_with_its_text(prefix, program, tmp_path, what, reason):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), [what]))
+    assert ran.status == 1, ran.output()
+    assert f"macro reported an error: {reason}" in ran.text and "SIGABRT" in ran.text, ran.text
+    assert "the handler before" in ran.output()
+
+
+@pytest.mark.parametrize("what", ["thread", "fork"])
+def test_an_exception_of_a_thread_or_a_child_is_not_reported_for_the_instance(prefix, program, tmp_path, what):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), [what]))
+    assert "reported an error" not in ran.text, ran.text
+    assert ran.status == (1 if what == "thread" else 0), ran.output()
+
+
+def test_an_exception_that_is_caught_outside_the_instance_s_scope_ends_the_run(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "uncaught.cpp"), program(source("echo", "c")), ["caught"]))
+    assert ran.status == 1, ran.output()
+    assert "an exception ended the code" in ran.text and "main says: cell 7" in ran.text, ran.text
+
+
+def test_the_other_pieces_of_code_in_the_readme_compile(prefix, tmp_path):
+    opening = """#include <ligament/ligament.hpp>
+using namespace ligament;
+void pieces(Instance &instance, double t, double dt, const std::vector<double> &temperatures, const double *data,
+            std::size_t rows, std::size_t columns, const std::vector<double> &field);
+void pieces(Instance &instance, double t, double dt, const std::vector<double> &temperatures, const double *data,
+            std::size_t rows, std::size_t columns, const std::vector<double> &field)"""
+    compile_pieces(prefix, HERE.parent / "README.md", "cpp", 1, opening, tmp_path)

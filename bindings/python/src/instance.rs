@@ -10,7 +10,7 @@ use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
 use ligament_instance::{
     ArrayMut, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing, Ports,
-    SettingType, Times, Wait,
+    SettingType, Settings as Overlay, Times, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -95,7 +95,15 @@ impl Instance {
         core.is_connected(port).map(|connected| !connected).map_err(|error| self.error(py, error))
     }
 
-    fn give(&self, py: Python<'_>, port: &str, times: Times, loan: &Loan, slot: Option<u32>) -> PyResult<()> {
+    fn give(
+        &self,
+        py: Python<'_>,
+        port: &str,
+        times: Times,
+        loan: &Loan,
+        slot: Option<u32>,
+        overlay: Option<&Overlay>,
+    ) -> PyResult<()> {
         let mut core = self.core(py)?;
         if !loan.is_of(&self.returned) {
             return Err(usage(py, "this loan is another instance's; send it with the one that lent it"));
@@ -104,7 +112,8 @@ impl Instance {
             return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
         };
         let core = &mut *core;
-        py.detach(|| core.send_loan(port, times, loan, slot)).map_err(|error| self.error(py, error))
+        py.detach(|| core.send_loan_under(port, times, loan, slot, overlay))
+            .map_err(|error| self.error(py, error))
     }
 }
 
@@ -236,10 +245,8 @@ impl Instance {
             (message.timestamp, message.next_timestamp, message.data.clone_ref(py).into_bound(py), settings)
         };
         if let Ok(loan) = data.cast_exact::<Loan>() {
-            if settings.is_some() {
-                return Err(usage(py, "a loan is sent under the settings in force here; leave settings out"));
-            }
-            return self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot);
+            let times = Times { timestamp, next_timestamp };
+            return self.give(py, port, times, loan.get(), slot, settings.as_ref());
         }
         let node = Node::new(&data)?;
         let mut core = self.core(py)?;
@@ -263,7 +270,7 @@ impl Instance {
         loan: &Bound<'_, Loan>,
         slot: Option<u32>,
     ) -> PyResult<()> {
-        self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot)
+        self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
     /// Memory for an array, to be filled in place and sent without a copy.
@@ -486,7 +493,17 @@ impl Instance {
         self.core(py)?.is_vector_port(port).map_err(|error| self.error(py, error))
     }
 
-    /// How many slots a vector port has.
+    /// Whether `set_port_length` can set the number of the port's slots.
+    fn is_resizable(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
+        self.core(py)?.is_resizable(port).map_err(|error| self.error(py, error))
+    }
+
+    /// Sets the number of slots of a resizable port, which is 0 at first.
+    fn set_port_length(&self, py: Python<'_>, port: &str, length: usize) -> PyResult<()> {
+        self.core(py)?.set_port_length(port, length).map_err(|error| self.error(py, error))
+    }
+
+    /// How many slots a vector port has; for a resizable one that receives, as came with the last message.
     fn get_port_length(&self, py: Python<'_>, port: &str) -> PyResult<usize> {
         self.core(py)?.get_port_length(port).map_err(|error| self.error(py, error))
     }

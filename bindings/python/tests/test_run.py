@@ -324,7 +324,8 @@ def test_a_balancer_passes_messages_on_under_the_settings_that_they_came_with(ru
         instance = Instance(flags=InstanceFlags.DONT_APPLY_OVERLAY)
         while instance.reuse_instance():
             for x in (5, 7, 5):
-                instance.send("start", Message(float(x), data="go", settings=Settings({"x": x})))
+                data = "go" if x == 5 else instance.loan(1)
+                instance.send("start", Message(float(x), data=data, settings=Settings({"x": x})))
                 message = instance.receive_with_settings("end")
                 assert (message.data, message.settings) == (x, {"x": x})
 

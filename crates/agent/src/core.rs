@@ -7,7 +7,7 @@ use crate::action::{Action, Caller, Link, Memory, Phase, Push, Report};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::{Plan, Wiring};
-use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+use ligament_wire::control::{Notice, PortInfo, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 struct Instance {
@@ -15,6 +15,8 @@ struct Instance {
     token: String,
     link: Option<Link>,
     pid: Option<u32>,
+    /// As it registered with them.
+    ports: Option<Vec<PortInfo>>,
     /// Started by the agent, not by hand.
     ours: bool,
     finished: bool,
@@ -61,6 +63,7 @@ impl Core {
             token: tokens(),
             link: None,
             pid: None,
+            ports: None,
             ours: !instance.by_hand,
             finished: false,
             failed: false,

@@ -49,6 +49,8 @@ pub struct PlannedPort {
     pub length: Option<u64>,
     /// Whether a conduit ends here.
     pub connected: bool,
+    /// Whether the code may make a vector port of it, of a length that the sender sets: its conduits give no slots.
+    pub resizable: bool,
     /// Whether the code may leave it out although it is connected (settings arrive without the code's doing).
     pub implicit: bool,
 }
@@ -147,6 +149,14 @@ impl Wiring {
         ids.iter().map(|&id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
     }
 
+    /// The ends of the channels of an instance: its own and its peer's.
+    pub fn ends<'a>(&'a self, plan: &'a Plan, instance: u32) -> impl Iterator<Item = (End, End)> + 'a {
+        let channel = |&id: &u32| &plan.channels[id as usize];
+        let sends = self.sends[instance as usize].iter().map(channel).map(|channel| (channel.from, channel.to));
+        let receives = self.receives[instance as usize].iter().map(channel);
+        sends.chain(receives.map(|channel| (channel.to, channel.from)))
+    }
+
     fn info(&self, plan: &Plan, id: u32, ends: impl Fn(&PlannedChannel) -> (End, End)) -> ChannelInfo {
         let channel = &plan.channels[id as usize];
         let (own, peer) = ends(channel);
@@ -175,6 +185,7 @@ impl Plan {
             vector: port.vector,
             length: port.length.map(|length| length as u64),
             connected: port.connected,
+            resizable: port.name.as_str() != SETTINGS_PORT,
             implicit: port.name.as_str() == SETTINGS_PORT,
         };
         let instances = model.instances.iter().enumerate().map(|(i, instance)| PlannedInstance {
@@ -183,6 +194,15 @@ impl Plan {
             by_hand: model.program(i as u32).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
             log_level: log_level(model, &instance.name),
         });
+        let mut instances: Vec<PlannedInstance> = instances.collect();
+        for channel in &model.channels {
+            if channel.from.slot == NO_SLOT && channel.to.slot == NO_SLOT {
+                continue;
+            }
+            for end in [channel.from, channel.to] {
+                instances[end.instance as usize].ports[end.port as usize].resizable = false;
+            }
+        }
         let end = |end: ligament_model::Endpoint| End {
             instance: end.instance,
             port: end.port,
@@ -196,7 +216,7 @@ impl Plan {
         });
         Ok(Plan {
             run: run.to_owned(),
-            instances: instances.collect(),
+            instances,
             channels: channels.collect(),
             settings: settings_body(&model.settings)?,
             memory: model.ligament.memory,

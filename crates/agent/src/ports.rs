@@ -1,6 +1,6 @@
 //! Whether the ports that a code declares fit those that its model has.
 
-use crate::plan::{PlannedInstance, PlannedPort};
+use crate::plan::{End, Plan, PlannedInstance, PlannedPort, Wiring};
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, PortInfo};
 
@@ -75,6 +75,42 @@ pub fn agree(
     Err(format!("the ports of {} do not fit its model: {}", instance.name, wrong.join("; also, ")))
 }
 
+/// Whether the ports of an instance have slots where those at the other ends of its conduits have slots, as far as
+/// these have registered. `registered` gives an instance's ports.
+///
+/// # Errors
+/// The first pair that does not fit, and what to do.
+pub fn agree_with_peers<'a>(
+    plan: &Plan,
+    wiring: &Wiring,
+    instance: u32,
+    ports: &'a [PortInfo],
+    registered: impl Fn(u32) -> Option<&'a [PortInfo]>,
+) -> Result<(), String> {
+    let has_slots = |end: End, ports: &[PortInfo]| ports.get(end.port as usize).is_some_and(|port| port.vector);
+    for (own, peer) in wiring.ends(plan, instance) {
+        if own.slot.is_some() || peer.slot.is_some() {
+            continue;
+        }
+        let Some(others) = (if peer.instance == instance { Some(ports) } else { registered(peer.instance) })
+        else {
+            continue;
+        };
+        let (ours, theirs) = (has_slots(own, ports), has_slots(peer, others));
+        if ours != theirs {
+            return Err(format!(
+                "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender \
+                 sets the number of slots), or neither",
+                plan.end_name(own),
+                shape(ours),
+                shape(theirs),
+                plan.end_name(peer)
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
     let name = &model.name;
     let Some(declared) = Operator::from_name(&code.operator) else {
@@ -99,7 +135,7 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
             model.operator.name()
         ));
     }
-    if model.connected && model.vector != code.vector {
+    if model.connected && model.vector != code.vector && !(code.vector && model.resizable) {
         let advice = if code.vector {
             format!("declare it as \"{name}\", or give the component at its other end a multiplicity")
         } else {
@@ -126,6 +162,7 @@ mod tests {
             connected,
             vector,
             length: vector.then_some(4),
+            resizable: !vector,
             implicit: false,
         };
         PlannedInstance {
@@ -173,6 +210,17 @@ mod tests {
     #[test]
     fn a_code_that_declares_nothing_gets_the_models_ports() {
         assert_eq!(agree(&instance(), None).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_port_whose_conduits_give_no_slots_may_be_a_vector_port_of_any_length() {
+        let code = declared(&[("init", "f_init", true), ("all", "o_f", true)]);
+        let ports = agree(&instance(), Some(&code)).unwrap();
+        assert_eq!((ports[0].vector, ports[0].length), (true, None));
+        let mut fixed = instance();
+        fixed.ports[0].resizable = false;
+        let error = agree(&fixed, Some(&code)).unwrap_err();
+        assert!(error.contains("\"init\" as a vector port"), "{error}");
     }
 
     #[test]

@@ -193,7 +193,8 @@ typedef struct {
     size_t count;
 } lig_float_row;
 
-// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port.
+// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port, under
+// the settings in force at this instance.
 typedef struct {
     // `sizeof(lig_send_options)`
     size_t size;
@@ -207,6 +208,10 @@ typedef struct {
     bool has_slot;
     // The slot of a vector port. Only if `has_slot`.
     uint32_t slot;
+    // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
+    // is read during the call. NULL for the one in force at this instance. For components that serve others under
+    // different settings (see `dont_apply_overlay`).
+    const lig_value *settings;
 } lig_send_options;
 
 // An array of the caller's, to be sent or received into. Set what is not mentioned to zero:
@@ -416,10 +421,29 @@ lig_status lig_is_connected(lig_instance *instance, const char *port, bool *conn
 // Whether a port has slots.
 lig_status lig_is_vector_port(lig_instance *instance, const char *port, bool *vector, lig_error *error);
 
-// How many slots a vector port has.
+// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to vector ports,
+// not to the instances of a component.
+lig_status lig_is_resizable(lig_instance *instance,
+                            const char *port,
+                            bool *resizable,
+                            lig_error *error);
+
+// Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+//
+// `LIG_ERR_USAGE` for a port without slots, or whose number of slots is another and the model's.
+lig_status lig_set_port_length(lig_instance *instance,
+                               const char *port,
+                               size_t length,
+                               lig_error *error);
+
+// How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
+// received last.
 //
 // `LIG_ERR_USAGE` for a port that is not a vector port.
-lig_status lig_get_port_length(lig_instance *instance, const char *port, size_t *length, lig_error *error);
+lig_status lig_get_port_length(lig_instance *instance,
+                               const char *port,
+                               size_t *length,
+                               lig_error *error);
 
 // What a setting is. `LIG_ERR_SETTING` if it is not set for this instance.
 lig_status lig_get_setting_type(lig_instance *instance,

@@ -4,7 +4,7 @@ use crate::array::{describe, lent, lig_array};
 use crate::send::bytes;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
-use ligament_instance::{Array, ArrayMeta, Error, Value, ValueRef};
+use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, Settings, Value, ValueRef};
 use ligament_wire::Bytes;
 use ligament_wire::{decode_body, Encoder, Limits, SettingValue};
 use std::ffi::{c_char, c_void};
@@ -266,15 +266,36 @@ pub unsafe extern "C" fn lig_value_new_settings(
         let Value::Map(entries) = unsafe { tree(map) }? else {
             return Err(Error::Usage("settings are made from a map".into()));
         };
-        let entries = entries
-            .iter()
-            .map(|(name, value)| match setting(value) {
-                Some(setting) => Ok((name.clone(), setting)),
-                None => Err(Error::Usage(format!("what is under \"{name}\" cannot be a setting"))),
-            })
-            .collect::<Result<_, _>>()?;
-        place.write(give(Value::Settings(entries)));
+        place.write(give(settings_of(entries)?));
         Ok(())
+    })
+}
+
+fn settings_of(entries: &[(String, Value)]) -> Result<Value, Error> {
+    let entries = entries
+        .iter()
+        .map(|(name, value)| match setting(value) {
+            Some(setting) => Ok((name.clone(), setting)),
+            None => Err(Error::Usage(format!("what is under \"{name}\" cannot be a setting"))),
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Value::Settings(entries))
+}
+
+/// The overlay that a caller gives with a message.
+///
+/// # Safety
+/// `value` is valid.
+#[cold]
+pub(crate) unsafe fn overlay(value: *const lig_value) -> Result<Settings, Error> {
+    let settings = match unsafe { tree(value) }? {
+        Value::Map(entries) => settings_from_value(&settings_of(entries)?),
+        other => settings_from_value(other),
+    };
+    settings.ok_or_else(|| {
+        Error::Usage(
+            "the overlay of a message must be settings, or a map with the names of settings as its keys".into(),
+        )
     })
 }
 

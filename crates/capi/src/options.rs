@@ -1,6 +1,7 @@
 //! Types that cross the border by value: enumerations, times, options.
 
 use crate::status::null;
+use crate::values::lig_value;
 use ligament_instance::{DType, Error, Operator, Order, Times, Wait};
 use std::ffi::c_char;
 use std::time::Duration;
@@ -133,7 +134,8 @@ impl From<Times> for lig_times {
     }
 }
 
-/// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port.
+/// How to send. NULL instead of it means: at time 0, without a next message, on a port that is not a vector port, under
+/// the settings in force at this instance.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_send_options {
@@ -149,6 +151,10 @@ pub struct lig_send_options {
     pub has_slot: bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
+    /// The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
+    /// is read during the call. NULL for the one in force at this instance. For components that serve others under
+    /// different settings (see `dont_apply_overlay`).
+    pub settings: *const lig_value,
 }
 
 /// How to receive. NULL instead of it means: wait for as long as it takes, on a port that is not a vector port.

@@ -120,7 +120,46 @@ pub unsafe extern "C" fn lig_is_vector_port(
     })
 }
 
-/// How many slots a vector port has.
+/// Whether `lig_set_port_length` can set the number of the port's slots: of vector ports that are joined to vector ports,
+/// not to the instances of a component.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_is_resizable(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    resizable: *mut bool,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(resizable, "resizable") }?;
+        place.write(unsafe { core(instance) }?.is_resizable(unsafe { name(port, "port") }?)?);
+        Ok(())
+    })
+}
+
+/// Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+///
+/// `LIG_ERR_USAGE` for a port without slots, or whose number of slots is another and the model's.
+///
+/// # Safety
+/// All pointers are valid; `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_set_port_length(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    length: usize,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let port = unsafe { name(port, "port") }?;
+        unsafe { core(instance) }?.set_port_length(port, length)
+    })
+}
+
+/// How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
+/// received last.
 ///
 /// `LIG_ERR_USAGE` for a port that is not a vector port.
 ///

@@ -1,11 +1,12 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
 use crate::array::{describe, lent, lig_array, plain, LIG_MAX_DIMS};
+use crate::builders::overlay;
 use crate::instance::{core, handle, lig_instance};
 use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name};
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, NameInPlace};
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, ValueRef};
+use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Times, ValueRef};
 use std::ffi::{c_char, c_void};
 
 /// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
@@ -131,12 +132,14 @@ pub unsafe extern "C" fn lig_send_array(
     guard(error, || {
         let options = unsafe { read(options) }?;
         let port = unsafe { port_name(port) }?;
-        if let Some(array) = unsafe { plain(array) } {
-            return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
+        if options.settings.is_null() {
+            if let Some(array) = unsafe { plain(array) } {
+                return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
+            }
         }
         let (described, array) = unsafe { describe(array) }?;
-        let array = unsafe { lent(&described, array) }?;
-        unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot())
+        let array = ValueRef::Array(unsafe { lent(&described, array) }?);
+        unsafe { send_described(instance, port, &options, array) }
     })
 }
 
@@ -150,11 +153,41 @@ unsafe fn send(
     data: ValueRef<'_>,
 ) -> Result<(), Error> {
     let options = unsafe { read(options) }?;
-    let times = options.times();
-    let message =
-        Outgoing { timestamp: times.timestamp, next_timestamp: times.next_timestamp, data, settings: None };
-    let instance = unsafe { core(instance) }?;
-    instance.send(unsafe { port_name(port) }?, &message, options.slot())
+    unsafe { send_described(instance, port_name(port)?, &options, data) }
+}
+
+/// # Safety
+/// As `lig_send`.
+#[inline]
+unsafe fn send_described(
+    instance: *mut lig_instance,
+    port: NameInPlace<'_>,
+    options: &lig_send_options,
+    data: ValueRef<'_>,
+) -> Result<(), Error> {
+    if !options.settings.is_null() {
+        return unsafe { send_under(instance, port, options, data) };
+    }
+    let Times { timestamp, next_timestamp } = options.times();
+    let message = Outgoing { timestamp, next_timestamp, data, settings: None };
+    unsafe { core(instance) }?.send(port, &message, options.slot())
+}
+
+/// Sends under the settings that the options give.
+///
+/// # Safety
+/// As `lig_send`.
+#[cold]
+unsafe fn send_under(
+    instance: *mut lig_instance,
+    port: NameInPlace<'_>,
+    options: &lig_send_options,
+    data: ValueRef<'_>,
+) -> Result<(), Error> {
+    let Times { timestamp, next_timestamp } = options.times();
+    let overlay = unsafe { overlay(options.settings) }?;
+    let message = Outgoing { timestamp, next_timestamp, data, settings: Some(&overlay) };
+    unsafe { core(instance) }?.send(port, &message, options.slot())
 }
 
 /// Bytes of the caller's.
@@ -315,9 +348,18 @@ pub unsafe extern "C" fn lig_send_loan(
         let handle = unsafe { handle(instance) }?;
         let loan = unsafe { handle.take_loan(loan) }?;
         let instance = unsafe { handle.core() };
-        let checked = unsafe { read(options) }.and_then(|options| Ok((options, unsafe { port_name(port) }?)));
+        let checked = unsafe { read(options) }.and_then(|options| {
+            let port = unsafe { port_name(port) }?;
+            let under = match options.settings.is_null() {
+                true => None,
+                false => Some(unsafe { overlay(options.settings) }?),
+            };
+            Ok((options, port, under))
+        });
         match checked {
-            Ok((options, port)) => instance.send_loan(port, options.times(), loan, options.slot()),
+            Ok((options, port, under)) => {
+                instance.send_loan_under(port, options.times(), loan, options.slot(), under.as_ref())
+            }
             Err(fault) => {
                 instance.return_loan(loan);
                 Err(fault)

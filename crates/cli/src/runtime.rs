@@ -9,6 +9,7 @@ use ligament_manager::{
     Standing, Wait, Waits,
 };
 use ligament_model::Resolved;
+use ligament_wire::control::ENV_IDENTITY;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -130,6 +131,7 @@ pub fn run_model<'a>(
         exits: vec![None; model.instances.len()],
         budgets: plan.channels.iter().map(|channel| channel.budget).collect(),
         epochs: Vec::new(),
+        ends: None,
         told: Vec::new(),
     };
     runtime.record.run = runtime.directory.name();
@@ -198,6 +200,8 @@ struct Runtime<'a> {
     budgets: Vec<u64>,
     /// The epochs of all instances at the last looks, to see who has not moved.
     epochs: Vec<Vec<u64>>,
+    /// How the run ends, once it does.
+    ends: Option<Outcome>,
     /// Knots that were reported already, by their lowest member.
     told: Vec<u32>,
 }
@@ -250,6 +254,7 @@ impl Runtime<'_> {
                 directory: &self.directory.workdir(&name),
                 output: &self.directory.output(&name),
                 scratch: &self.directory.instance(&name),
+                not_inherited: &ENV_IDENTITY,
             };
             let command = prepare(program, self.model.instances[i as usize].resources, &place)
                 .map_err(|error| format!("{name} cannot be started: {error}"))?;
@@ -261,9 +266,22 @@ impl Runtime<'_> {
     fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
         let one = |(i, view): (usize, &InstanceView)| {
             let instance = &self.model.instances[i];
-            observe(instance.name.to_string(), instance.component, view, now)
+            let mut seen = observe(instance.name.to_string(), instance.component, view, now);
+            if seen.standing == Standing::Failed && self.was_stopped(i as u32) {
+                seen.standing = Standing::Stopped;
+            }
+            seen
         };
         instances.iter().enumerate().map(one).collect()
+    }
+
+    /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
+    fn was_stopped(&self, instance: u32) -> bool {
+        match &self.ends {
+            None | Some(Outcome::Done) => false,
+            Some(Outcome::Failed(failure)) => failure.instance != Some(instance),
+            Some(Outcome::Stopped | Outcome::Interrupted) => true,
+        }
     }
 
     fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
@@ -293,6 +311,7 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
+        self.ends = Some(outcome.clone());
         let seen = self.observe(instances, ligament_shm::status::now());
         self.record.instances = self.records(&seen);
         self.record.ended = Some(now.rfc3339());
@@ -304,12 +323,6 @@ impl Runtime<'_> {
             Outcome::Interrupted => RunState::Interrupted,
             Outcome::Failed(failure) => {
                 let mut why = failure.sentence(|i| self.name(i));
-                // The others were ended for this one's sake.
-                for (i, record) in self.record.instances.iter_mut().enumerate() {
-                    if record.state == Standing::Failed.name() && failure.instance != Some(i as u32) {
-                        record.state = "stopped".to_owned();
-                    }
-                }
                 if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
                     why.push_str(&format!(" (its process: {exit})"));
                 }
@@ -518,6 +531,7 @@ impl Host for Runtime<'_> {
             }
             Report::Remark { level, text } => self.add(Level::from_number(level), "agent", &text),
             Report::Ending(outcome) => {
+                self.ends = Some(outcome.clone());
                 let text = match &outcome {
                     Outcome::Done => return,
                     Outcome::Failed(failure) => format!("the run ends: {}", failure.sentence(|i| self.name(i))),

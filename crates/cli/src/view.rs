@@ -145,6 +145,9 @@ impl View {
         if let Some(failed) = group.all.iter().find(|one| one.standing == Standing::Failed) {
             return paint("31", failed.standing.name().to_owned());
         }
+        if let Some(stopped) = group.all.iter().find(|one| one.standing == Standing::Stopped) {
+            return paint("33", stopped.standing.name().to_owned());
+        }
         if group.all.iter().all(|one| one.standing == Standing::Done) {
             return paint("32", "done".to_owned());
         }

@@ -359,6 +359,9 @@ fn a_run_tells_who_waits_for_whom_and_can_be_stopped() {
     let after = place.ask(&["stop", "run"]);
     assert!(after.status.code() == Some(1) && text(&after.stderr).contains("not running"));
     assert!(text(&place.ask(&["status", "run"]).stdout).contains("stopped"));
+    let states: Vec<_> =
+        place.record()["instances"].as_array().unwrap().iter().map(|i| i["state"].clone()).collect();
+    assert_eq!(states, ["stopped", "stopped"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::ports::{PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+use ligament_wire::control::{Request, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
 
@@ -95,7 +95,7 @@ impl Instance {
         let name = Reference::new(&identity.instance)
             .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
         // What is started from here is not this instance.
-        for variable in [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN] {
+        for variable in ENV_IDENTITY {
             std::env::remove_var(variable);
         }
         Ok(Instance {
@@ -208,8 +208,11 @@ impl Instance {
             if here.operator != Operator::FInit || here.name == SETTINGS_PORT {
                 continue;
             }
-            for slot in 0..here.slots.len() {
-                if self.table.ports[port].slots[slot].is_empty() {
+            // The message on slot 0 tells how many slots a resizable port has.
+            let mut slots = 0..;
+            while let Some(slot) = slots.next().filter(|&slot| self.table.ports[port].has_slot_for_start(slot))
+            {
+                if !self.table.ports[port].is_connected_at(slot) {
                     continue;
                 }
                 let mut message = Message::default();
@@ -277,7 +280,8 @@ impl Instance {
         Ok(self.table.ports[self.table.find(port)?].vector)
     }
 
-    /// How many slots a vector port has.
+    /// How many slots a vector port has; for a resizable port that receives, as many as came with the message that
+    /// was received last (0 before).
     ///
     /// # Errors
     /// `Usage` for a port without slots.
@@ -288,6 +292,25 @@ impl Instance {
         } else {
             Err(Error::Usage(format!("port \"{}\" is not a vector port, so it has no length", port.name)))
         }
+    }
+
+    /// Whether `set_port_length` can set the number of the port's slots: of vector ports that are joined to vector
+    /// ports of other components with the same multiplicity, or to none. For those, its sender decides.
+    ///
+    /// # Errors
+    /// `Usage` for a port that is not there.
+    pub fn is_resizable(&self, port: &str) -> Result<bool, Error> {
+        Ok(self.table.ports[self.table.find(port)?].resizable.is_some())
+    }
+
+    /// Sets the number of slots of a resizable port, which is 0 at first. Receivers learn it with each message.
+    ///
+    /// # Errors
+    /// `Usage` for a port without slots, or whose number of slots is another and the model's.
+    pub fn set_port_length(&mut self, port: &str, length: usize) -> Result<(), Error> {
+        self.alive()?;
+        let index = self.table.find(port)?;
+        self.table.ports[index].set_length(length)
     }
 
     /// Writes a line to the run's log, where the model lets lines of this level through.
@@ -302,6 +325,9 @@ impl Instance {
 
     /// Ends the run because of an error in this code: the others are told the reason.
     pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
+        if self.forks != sys::forks() {
+            return Err(self.why_dead());
+        }
         if std::mem::replace(&mut self.over, true) {
             return Ok(());
         }
@@ -321,7 +347,8 @@ impl Instance {
             if !self.table.ports[port].operator.sends() {
                 continue;
             }
-            for slot in 0..self.table.ports[port].slots.len() {
+            self.end_shared(port)?;
+            for slot in 0..self.table.ports[port].ended.len() {
                 if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
                     continue;
                 }

@@ -85,7 +85,7 @@ pub(crate) fn to_wire(settings: &Settings) -> Vec<(String, WireValue)> {
 
 /// Settings out of a message's value; none if it holds something else. A map of plain values is taken too, since
 /// not every language has settings of its own.
-pub(crate) fn from_value(value: &Value) -> Option<Settings> {
+pub fn from_value(value: &Value) -> Option<Settings> {
     let mut settings = Settings::new();
     match value {
         Value::Settings(entries) => {

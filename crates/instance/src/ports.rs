@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::head::Head;
+use crate::resizable::Resizable;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
 
@@ -87,11 +88,16 @@ pub(crate) struct Port {
     pub peers: Vec<String>,
     /// The head of the array that was sent here last.
     pub head: Head,
+    /// For a vector port whose length the sender sets: what its slots share.
+    pub resizable: Option<Box<Resizable>>,
 }
 
 impl Port {
     pub fn is_connected(&self) -> bool {
-        self.slots.iter().any(|channels| !channels.is_empty())
+        match &self.resizable {
+            None => self.slots.iter().any(|channels| !channels.is_empty()),
+            Some(shared) => !shared.channels.is_empty(),
+        }
     }
 
     /// Checks a slot number given by the user against this port.
@@ -102,13 +108,21 @@ impl Port {
             Some(slot) if self.vector && (slot as usize) < self.slots.len() => Ok(slot as usize),
             // A vector port that nobody is connected to has no slots; sending to it goes nowhere.
             Some(_) if self.vector && !self.is_connected() => Ok(usize::MAX),
-            _ => Err(self.no_slot(slot)),
+            _ => self.unusual_slot(slot),
         }
     }
 
+    /// A slot that the model does not have: of a resizable port, or wrong.
     #[cold]
-    fn no_slot(&self, slot: Option<u32>) -> Error {
-        Error::Usage(match slot {
+    fn unusual_slot(&self, slot: Option<u32>) -> Result<usize, Error> {
+        Err(Error::Usage(match slot {
+            // How many slots there are is learnt from what comes.
+            Some(slot) if self.resizable.is_some() && self.operator.receives() => return Ok(slot as usize),
+            Some(slot) if self.resizable.is_some() => format!(
+                "port \"{}\" has {} slots now, so there is no slot {slot}; set their number with set_port_length()",
+                self.name,
+                self.slots.len()
+            ),
             None => format!(
                 "port \"{}\" is a vector port with {} slots: say which slot is meant",
                 self.name,
@@ -124,7 +138,7 @@ impl Port {
                  the port as \"{}[]\"",
                 self.name, self.name
             ),
-        })
+        }))
     }
 
     #[cold]
@@ -183,6 +197,8 @@ impl PortTable {
                 Error::System(format!("the agent speaks of an operator \"{}\"", info.operator))
             })?;
             let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
+            // The model gives a length to every vector port but those that are joined to vector ports, or to none.
+            let resizable = (info.vector && info.length.is_none()).then(Box::default);
             ports.push(Port {
                 name: info.name.clone(),
                 operator,
@@ -191,12 +207,18 @@ impl PortTable {
                 ended: vec![false; count],
                 peers: Vec::new(),
                 head: Head::default(),
+                resizable,
             });
         }
         for channels in [sends, receives] {
             for (index, channel) in channels.iter().enumerate() {
                 let slot = channel.slot.unwrap_or(0) as usize;
-                let port = ports.get_mut(channel.port as usize);
+                let mut port = ports.get_mut(channel.port as usize);
+                if let Some(Port { resizable: Some(shared), peers, .. }) = port.as_deref_mut() {
+                    shared.channels.push(index);
+                    peers.push(channel.peer_port.clone());
+                    continue;
+                }
                 match port.as_ref().and_then(|port| port.slots.get(slot)) {
                     Some(_) => {}
                     None => {

@@ -105,7 +105,13 @@ impl Instance {
     pub fn poll(&mut self, port: impl PortName, slot: Option<u32>) -> Result<bool, Error> {
         self.alive()?;
         let (port, slot) = self.receiving(port, slot)?;
-        if self.initial.contains_key(&(port, slot)) || self.table.ports[port].ended[slot] {
+        if self.initial.contains_key(&(port, slot)) {
+            return Ok(true);
+        }
+        if self.table.ports[port].resizable.is_some() {
+            return Ok(self.has_come(port, slot)? || self.table.ports[port].shared_has_ended());
+        }
+        if self.table.ports[port].ended[slot] {
             return Ok(true);
         }
         let channel = self.table.ports[port].slots[slot][0];
@@ -118,27 +124,44 @@ impl Instance {
     /// As `receive_within`; `Closed` if all of them have ended.
     pub fn wait_any(&mut self, ports: &[(&str, Option<u32>)], wait: Wait) -> Result<usize, Error> {
         self.alive()?;
+        let deadline = wait.deadline();
         let mut channels = Vec::with_capacity(ports.len());
         let mut which = Vec::with_capacity(ports.len());
-        for (index, &(port, slot)) in ports.iter().enumerate() {
-            let (port, slot) = self.receiving(port, slot)?;
-            if self.initial.contains_key(&(port, slot)) {
+        loop {
+            channels.clear();
+            which.clear();
+            for (index, &(name, slot)) in ports.iter().enumerate() {
+                let (port, slot) = self.receiving(name, slot)?;
+                if self.initial.contains_key(&(port, slot)) {
+                    return Ok(index);
+                }
+                if self.table.ports[port].resizable.is_some() {
+                    if self.has_come(port, slot)? {
+                        return Ok(index);
+                    }
+                    if let Some(channel) = self.table.ports[port].shared_channel() {
+                        channels.push(channel);
+                        which.push((index, port));
+                    }
+                } else if !self.table.ports[port].ended[slot] {
+                    channels.push(self.table.ports[port].slots[slot][0]);
+                    which.push((index, port));
+                }
+            }
+            if channels.is_empty() {
+                return Err(Error::Closed("all of the ports waited for have ended".into()));
+            }
+            let channel = self.endpoint.wait_any(&channels, deadline).map_err(|error| {
+                let names: Vec<&str> = ports.iter().map(|(name, _)| *name).collect();
+                Error::during(error, || format!("waiting for any of {}", names.join(", ")))
+            })?;
+            let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
+            let (index, port) = which[at];
+            if self.table.ports[port].resizable.is_none() {
                 return Ok(index);
             }
-            if !self.table.ports[port].ended[slot] {
-                channels.push(self.table.ports[port].slots[slot][0]);
-                which.push(index);
-            }
+            // Something has come for a slot of this port: for one of these?
         }
-        if channels.is_empty() {
-            return Err(Error::Closed("all of the ports waited for have ended".into()));
-        }
-        let channel = self.endpoint.wait_any(&channels, wait.deadline()).map_err(|error| {
-            let names: Vec<&str> = ports.iter().map(|(name, _)| *name).collect();
-            Error::during(error, || format!("waiting for any of {}", names.join(", ")))
-        })?;
-        let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
-        Ok(which[at])
     }
 
     /// Finds a connected, receiving port.
@@ -152,6 +175,7 @@ impl Instance {
         let slot = here.slot(slot)?;
         match here.slots.get(slot) {
             Some(channels) if !channels.is_empty() => Ok((index, slot)),
+            _ if here.resizable.is_some() && here.is_connected() => Ok((index, slot)),
             _ => Err(here.unconnected()),
         }
     }
@@ -160,6 +184,14 @@ impl Instance {
     fn initial_message(&mut self, port: usize, slot: usize) -> Result<Message, Error> {
         self.note_use(port)?;
         self.initial.remove(&(port, slot)).ok_or_else(|| {
+            let here = &self.table.ports[port];
+            if slot >= here.slots.len() {
+                return Error::Usage(format!(
+                    "port \"{}\" has {} slots this time, so nothing came for slot {slot}",
+                    here.name,
+                    here.slots.len()
+                ));
+            }
             Error::Usage(format!(
                 "the message on F_INIT port {} was received already; there is one for each time that \
                  reuse_instance() says yes",
@@ -189,8 +221,11 @@ impl Instance {
         message: &mut Message,
     ) -> Result<Option<Overlay>, Error> {
         self.note_use(port)?;
-        if self.table.ports[port].ended[slot] {
-            return Ok(None);
+        match self.table.ports[port].ended.get(slot) {
+            Some(false) => {}
+            Some(true) => return Ok(None),
+            // The slots of a resizable port end together.
+            None => return self.receive_on_slot(port, slot, deadline, message),
         }
         let channel = self.table.ports[port].slots[slot][0];
         let mut header = HeaderWords::default();
@@ -208,8 +243,20 @@ impl Instance {
         if overlay == 0 {
             return Ok(Some(None));
         }
+        self.announced(channel, overlay, port, slot).map(|known| Some(Some(known)))
+    }
+
+    /// The overlay of a number that the sender has announced.
+    #[inline]
+    pub(crate) fn announced(
+        &self,
+        channel: usize,
+        overlay: u32,
+        port: usize,
+        slot: usize,
+    ) -> Result<Arc<Value>, Error> {
         match self.endpoint.overlay(channel, overlay) {
-            Some(known) => Ok(Some(Some(known.clone()))),
+            Some(known) => Ok(known.clone()),
             None => Err(Error::System(format!(
                 "a message on port {} names settings overlay {overlay}, which never came",
                 self.table.ports[port].describe(slot)
@@ -218,9 +265,9 @@ impl Instance {
     }
 
     #[cold]
-    fn while_receiving(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+    pub(crate) fn while_receiving(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
-        let peer = here.peers.get(slot).cloned().unwrap_or_default();
+        let peer = here.peers.get(slot).or(here.peers.first()).cloned().unwrap_or_default();
         Error::during(error, || format!("receiving on port {} from {peer}", here.describe(slot)))
     }
 

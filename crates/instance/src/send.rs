@@ -6,6 +6,7 @@ use crate::instance::Instance;
 use crate::message::{Loan, Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
+use ligament_model::Settings;
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
 use std::any::Any;
@@ -26,6 +27,7 @@ impl Instance {
         slot: Option<u32>,
     ) -> Result<(), Error> {
         self.alive()?;
+        let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
         if self.unconnected(port, slot) {
@@ -37,6 +39,9 @@ impl Instance {
         }
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
         }
         if let ValueRef::None = message.data {
             let to = &self.table.ports[port].slots[slot];
@@ -66,6 +71,7 @@ impl Instance {
             return self.send(port, &message, slot);
         }
         self.alive()?;
+        let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
         if self.unconnected(port, slot) {
@@ -74,6 +80,9 @@ impl Instance {
         let header = self.header(times);
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
         }
         let head = &mut self.table.ports[port].head;
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
@@ -148,6 +157,20 @@ impl Instance {
         loan: Loan,
         slot: Option<u32>,
     ) -> Result<(), Error> {
+        self.send_loan_under(port, times, loan, slot, None)
+    }
+
+    /// As `send_loan`, under the settings overlay that the message belongs to (see `Outgoing::settings`).
+    #[inline]
+    pub fn send_loan_under(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        loan: Loan,
+        slot: Option<u32>,
+        settings: Option<&Settings>,
+    ) -> Result<(), Error> {
+        let has_slot = slot.is_some();
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
             Ok((port, slot))
@@ -163,9 +186,18 @@ impl Instance {
             self.endpoint.return_loan(loan.inner);
             return Ok(());
         }
-        let header = self.header(times);
+        let mut header = self.header(times);
+        if let Some(settings) = settings {
+            header.set_overlay(self.overlays.number_of(settings));
+        }
         if header.overlay() != 0 {
             if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
+                self.endpoint.return_loan(loan.inner);
+                return Err(error);
+            }
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            if let Err(error) = self.mark_slot(port, slot) {
                 self.endpoint.return_loan(loan.inner);
                 return Err(error);
             }
@@ -225,7 +257,7 @@ impl Instance {
     }
 
     #[cold]
-    fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
+    pub(crate) fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         Error::during(error, || format!("sending on port {}", here.describe(slot)))
     }

@@ -34,6 +34,8 @@ pub struct Place<'a> {
     pub output: &'a Path,
     /// A directory for scripts made on the way; exists.
     pub scratch: &'a Path,
+    /// Variables of this process that say who it is, and not who the instance is.
+    pub not_inherited: &'a [&'a str],
 }
 
 /// Why a program cannot be started: what is wrong and what to do.
@@ -80,8 +82,8 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
         BaseEnv::Clean => Environment::clean(),
         BaseEnv::Login => Environment::for_login(),
     };
-    for own in ["LIGAMENT_AGENT", "LIGAMENT_INSTANCE", "LIGAMENT_TOKEN"] {
-        environment.remove(own);
+    for variable in place.not_inherited {
+        environment.remove(variable);
     }
     environment.set("LIGAMENT_MODEL_DIR", place.model_directory);
     if let Resources::Threads { threads } = resources {
@@ -283,6 +285,7 @@ mod tests {
                 directory: &self.path,
                 output: &self.path.join("output.log"),
                 scratch: &self.path,
+                not_inherited: &["CARGO_MANIFEST_DIR"],
             };
             prepare(program, Resources::Threads { threads: 3 }, &place)
         }
@@ -338,7 +341,17 @@ mod tests {
         let command = ground.prepare(&program).unwrap();
         assert_eq!(command.environment.get("OMP_NUM_THREADS").unwrap(), "7");
         assert_eq!(command.environment.get("PYTHONUNBUFFERED").unwrap(), "1");
-        assert!(command.environment.get("LIGAMENT_TOKEN").is_none());
+    }
+
+    #[test]
+    fn variables_that_say_who_this_process_is_are_not_inherited() {
+        let ground = Ground::new("identity");
+        let mut program = ground.program("./tool", &[]);
+        program.base_env = BaseEnv::Manager;
+        let command = ground.prepare(&program).unwrap();
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "cargo test sets it");
+        assert!(command.environment.get("CARGO_MANIFEST_DIR").is_none());
+        assert!(command.environment.get("PATH").is_some());
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub enum Standing {
     Done,
     /// It has failed.
     Failed,
+    /// It was ended because the run ended.
+    Stopped,
 }
 
 impl Standing {
@@ -33,6 +35,7 @@ impl Standing {
             Standing::Transferring => "transferring",
             Standing::Done => "done",
             Standing::Failed => "failed",
+            Standing::Stopped => "stopped",
         }
     }
 }

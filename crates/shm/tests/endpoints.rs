@@ -10,7 +10,8 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{mpsc, Arc};
 use std::thread;
 use std::time::Duration;
 
@@ -222,6 +223,60 @@ fn a_message_larger_than_memory_allows_is_streamed() {
     assert_eq!(elements(&receive(&mut receiver, 0).1), data);
     assert!(domain.granted() <= 20 << 20);
     sender.join().unwrap();
+}
+
+/// Sends something too large for the memory of the domain, to a receiver that does not read, until a signal ends it.
+fn send_and_be_interrupted(sender: &mut Endpoint<Line>, to: &[usize], data: &[u64]) {
+    let asked = Arc::new(AtomicBool::new(false));
+    let once = asked.clone();
+    sender.set_interrupt_check(Box::new(move || !once.swap(true, Ordering::Relaxed)));
+    assert_eq!(send_numbers(sender, to, data), Err(ShmError::Interrupted));
+    assert!(asked.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_streamed_message_that_a_signal_ended_is_as_if_it_had_not_been_sent() {
+    const LARGE: usize = 5_000_000;
+    // A budget for one such message and no second: what was not sent must not be charged.
+    let budget = 60_000_000;
+    let conduits = [Conduit { from: 0, to: 1, budget }, Conduit { from: 0, to: 2, budget }];
+    let domain = Domain::new(3, &conduits, 12 << 20);
+    let mut sender = domain.endpoint(0);
+    send_numbers(&mut sender, &[0, 1], &[1]).unwrap();
+    send_and_be_interrupted(&mut sender, &[0, 1], &numbers(LARGE, 2));
+    let sending = thread::spawn(move || {
+        send_numbers(&mut sender, &[1, 0], &[3]).unwrap();
+        send_numbers(&mut sender, &[0, 1], &numbers(LARGE, 4)).unwrap();
+        send_numbers(&mut sender, &[0, 1], &[5]).unwrap();
+    });
+    let receiving = [1, 2].map(|me| {
+        let mut receiver = domain.endpoint(me);
+        thread::spawn(move || {
+            for (count, seed) in [(1, 1), (1, 3), (LARGE, 4), (1, 5)] {
+                let (_, value) = receive(&mut receiver, 0);
+                match count {
+                    1 => assert_eq!(elements(&value), [seed]),
+                    _ => assert!(elements(&value) == numbers(count, seed)),
+                }
+            }
+        })
+    });
+    for receiver in receiving {
+        receiver.join().unwrap();
+    }
+    sending.join().unwrap();
+}
+
+#[test]
+fn a_streamed_message_can_follow_at_once_on_one_that_a_signal_ended() {
+    let domain = one_way(GENEROUS, 12 << 20);
+    let mut sender = domain.endpoint(0);
+    send_and_be_interrupted(&mut sender, &[0], &numbers(5_000_000, 1));
+    send_and_be_interrupted(&mut sender, &[0], &numbers(4_000_000, 2));
+    let sending = thread::spawn(move || send_numbers(&mut sender, &[0], &numbers(3_000_000, 3)).unwrap());
+    let mut receiver = domain.endpoint(1);
+    assert!(elements(&receive(&mut receiver, 0).1) == numbers(3_000_000, 3));
+    sending.join().unwrap();
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub const ENV_INSTANCE: &str = "LIGAMENT_INSTANCE";
 /// Environment: the instance's token; the library takes it out, so that children do not inherit it.
 pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
 
+/// All that says which instance a process is: an instance gets its own, and what it starts gets none.
+pub const ENV_IDENTITY: [&str; 3] = [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN];
+
 /// A port as the code declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct PortDeclaration {

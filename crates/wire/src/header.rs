@@ -46,6 +46,9 @@ pub enum Kind {
     Checkpoint,
     /// A change of routing.
     Route,
+    /// The conduit joins resizable ports; the body is a list of two integers: the slot for which the messages that
+    /// follow are, and how many slots there are.
+    Slot,
     /// The carrier's own (ring jump, stream chunk); never leaves shared memory.
     Carrier,
     /// Of a later version and marked (64–127) as safe to skip.
@@ -63,6 +66,7 @@ impl Kind {
             Kind::Events => 4,
             Kind::Checkpoint => 5,
             Kind::Route => 6,
+            Kind::Slot => 7,
             Kind::Carrier => 15,
             Kind::Skip(code) => code,
         }
@@ -78,6 +82,7 @@ impl Kind {
             4 => Kind::Events,
             5 => Kind::Checkpoint,
             6 => Kind::Route,
+            7 => Kind::Slot,
             15 => Kind::Carrier,
             64..=127 => Kind::Skip(code),
             _ => return Err(WireError::Kind { found: code }),
@@ -284,6 +289,12 @@ impl HeaderWords {
     #[inline]
     pub fn is_end(&self) -> bool {
         self.kind_code() == Kind::End.code()
+    }
+
+    /// Whether this says for which slot of a resizable port the messages that follow are.
+    #[inline]
+    pub fn is_slot(&self) -> bool {
+        self.kind_code() == Kind::Slot.code()
     }
 
     /// The flag bits.

@@ -21,35 +21,37 @@ private:
     lig_status status_;
 };
 
-// The classes differ in nothing but their status.
-template <lig_status Status>
-class ErrorOf : public Error {
-public:
-    explicit ErrorOf(const std::string &text) : Error(Status, text) {}
-};
+// The classes differ in nothing but their status and their name, which people see when one is caught by nobody.
+#define LIGAMENT_ERROR_CLASS(Name, Status)                            \
+    class Name : public Error {                                       \
+    public:                                                           \
+        explicit Name(const std::string &text) : Error(Status, text) {} \
+    }
 
 // There is no run to take part in, or it refused this instance.
-using RegistrationError = ErrorOf<LIG_ERR_REGISTRATION>;
+LIGAMENT_ERROR_CLASS(RegistrationError, LIG_ERR_REGISTRATION);
 // The library was used in a way that cannot work.
-using UsageError = ErrorOf<LIG_ERR_USAGE>;
+LIGAMENT_ERROR_CLASS(UsageError, LIG_ERR_USAGE);
 // A message or value is not what was asked for.
-using UnexpectedError = ErrorOf<LIG_ERR_UNEXPECTED>;
+LIGAMENT_ERROR_CLASS(UnexpectedError, LIG_ERR_UNEXPECTED);
 // The conduit has ended: nothing more will come on this port.
-using ClosedError = ErrorOf<LIG_ERR_CLOSED>;
+LIGAMENT_ERROR_CLASS(ClosedError, LIG_ERR_CLOSED);
 // A setting is not set, or of another type.
-using SettingError = ErrorOf<LIG_ERR_SETTING>;
+LIGAMENT_ERROR_CLASS(SettingError, LIG_ERR_SETTING);
 // Nothing came within the time allowed.
-using TimedOutError = ErrorOf<LIG_ERR_TIMED_OUT>;
+LIGAMENT_ERROR_CLASS(TimedOutError, LIG_ERR_TIMED_OUT);
 // The interrupt check said to give up waiting.
-using InterruptedError = ErrorOf<LIG_ERR_INTERRUPTED>;
+LIGAMENT_ERROR_CLASS(InterruptedError, LIG_ERR_INTERRUPTED);
 // The message cannot be stored: the run has no memory left for it.
-using OutOfMemoryError = ErrorOf<LIG_ERR_OUT_OF_MEMORY>;
+LIGAMENT_ERROR_CLASS(OutOfMemoryError, LIG_ERR_OUT_OF_MEMORY);
 // The run is ending; the text has the reason.
-using RunEndsError = ErrorOf<LIG_ERR_RUN_ENDS>;
+LIGAMENT_ERROR_CLASS(RunEndsError, LIG_ERR_RUN_ENDS);
 // The system, or data from another process, failed us.
-using SystemError = ErrorOf<LIG_ERR_SYSTEM>;
+LIGAMENT_ERROR_CLASS(SystemError, LIG_ERR_SYSTEM);
 // A fault in the library itself.
-using PanicError = ErrorOf<LIG_ERR_PANIC>;
+LIGAMENT_ERROR_CLASS(PanicError, LIG_ERR_PANIC);
+
+#undef LIGAMENT_ERROR_CLASS
 
 namespace detail {
 

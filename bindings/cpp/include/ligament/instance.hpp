@@ -71,6 +71,23 @@ private:
     std::uint32_t slot_ = 0;
 };
 
+// The settings that a message to be sent was made under, borrowed: settings, or a map such as Message::settings() gives.
+// None stands for those in force at the instance.
+class Overlay {
+public:
+    Overlay() = default;
+    Overlay(std::nullopt_t) {}
+    Overlay(const Value &overlay) : value_(overlay.raw()) {}
+    Overlay(const ValueView &overlay) : value_(overlay.raw()) {}
+    Overlay(const std::optional<ValueView> &overlay) : value_(overlay ? overlay->raw() : nullptr) {}
+
+    // As the C interface has it.
+    const lig_value *raw() const noexcept { return value_; }
+
+private:
+    const lig_value *value_ = nullptr;
+};
+
 // A name as a call takes it: a literal costs nothing.
 struct Name {
     const char *text;
@@ -107,7 +124,8 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 }  // namespace detail
 
 // An instance of a component in a running model. Move-only; one thread at a time may use it. It ends cleanly when it
-// is destroyed, unless that is because of an exception: then it ends the run.
+// is destroyed, unless that is because of an exception: then it ends the run. So does an exception that nobody catches,
+// with its text as the reason, in the thread that made the instance.
 class Instance {
 public:
     // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
@@ -124,7 +142,7 @@ public:
     }
     ~Instance() {
         if (handle_ && std::uncaught_exceptions() > exceptions_) {
-            lig_error_shutdown(handle_.get(), "an exception ended the code", nullptr);
+            lig_error_shutdown(handle_.get(), "an exception ended the code; its own output may say which", nullptr);
         }
     }
 
@@ -162,7 +180,15 @@ public:
     }
     bool is_connected(Name port) const { return about<bool>(lig_is_connected, port); }
     bool is_vector_port(Name port) const { return about<bool>(lig_is_vector_port, port); }
-    // How many slots a vector port has.
+    // Whether set_port_length can set the number of the port's slots: of vector ports that are joined to vector ports, not
+    // to the instances of a component.
+    bool is_resizable(Name port) const { return about<bool>(lig_is_resizable, port); }
+    // Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message.
+    void set_port_length(Name port, std::size_t length) {
+        detail::call(lig_set_port_length, handle_.get(), port.text, length);
+    }
+    // How many slots a vector port has; for a resizable port that receives, as many as came with the message that was
+    // received last.
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
     // A setting as T: bool, an integer (which must fit), double or float, std::string, std::vector<std::int64_t>,
@@ -218,10 +244,11 @@ public:
 
     // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers, std::complex<double>,
     // text, Bytes, a vector or other sequence of elements, an ArrayRef, a received ArrayView, a Value or a ValueView.
-    // The slot is for vector ports. Throws UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
+    // The slot is for vector ports; the overlay for components that serve others under different settings. Throws
+    // UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
     template <class Data>
-    void send(Name port, Times times, const Data &data, Slot slot = {}) {
-        const lig_send_options options = send_options(times, slot);
+    void send(Name port, Times times, const Data &data, Slot slot = {}, Overlay overlay = {}) {
+        const lig_send_options options = send_options(times, slot, overlay);
         lig_instance *instance = handle_.get();
         if constexpr (std::is_same_v<Data, std::nullptr_t>) {
             detail::call(lig_send, instance, port.text, &options, nullptr);
@@ -251,19 +278,21 @@ public:
 
     // Sends a list of elements as an array of one dimension.
     template <class T>
-    void send(Name port, Times times, std::initializer_list<T> elements, Slot slot = {}) {
-        send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot);
+    void send(Name port, Times times, std::initializer_list<T> elements, Slot slot = {}, Overlay overlay = {}) {
+        send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot, overlay);
     }
 
     // Sends what a loan holds, without a copy. The loan is gone, also if this throws.
     template <class T>
-    void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}) {
-        const lig_send_options options = send_options(times, slot);
+    void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}, Overlay overlay = {}) {
+        const lig_send_options options = send_options(times, slot, overlay);
         detail::call(lig_send_loan, handle_.get(), port.text, &options, std::exchange(loan.loan_, nullptr));
     }
 
-    // Sends a message.
-    void send(Name port, const Message &message, Slot slot = {}) { send(port, message.times(), message.data(), slot); }
+    // Sends a message, also one that was received: under the settings that it has, if it has some.
+    void send(Name port, const Message &message, Slot slot = {}) {
+        send(port, message.times(), message.data(), slot, message.settings());
+    }
 
     // Waits for the next message on a port. Throws UsageError, ClosedError when the conduit has ended,
     // UnexpectedError, RunEndsError, InterruptedError.
@@ -344,9 +373,10 @@ private:
         lig_instance *handle;
         detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
         handle_.reset(handle, detail::FreeInstance());
+        detail::Uncaught::watch(handle);
     }
 
-    static lig_send_options send_options(const Times &times, Slot slot) {
+    static lig_send_options send_options(const Times &times, Slot slot, Overlay overlay) {
         lig_send_options options;
         options.size = sizeof options;
         options.timestamp = times.timestamp;
@@ -354,6 +384,7 @@ private:
         options.has_next_timestamp = times.next_timestamp.has_value();
         options.has_slot = slot.given();
         options.slot = slot.number();
+        options.settings = overlay.raw();
         return options;
     }
 

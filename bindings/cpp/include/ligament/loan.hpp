@@ -3,13 +3,17 @@
 #define LIGAMENT_LOAN_HPP
 
 #include "message.hpp"
+#include "uncaught.hpp"
 
 namespace ligament {
 
 namespace detail {
 
 struct FreeInstance {
-    void operator()(lig_instance *instance) const noexcept { lig_instance_free(instance); }
+    void operator()(lig_instance *instance) const noexcept {
+        Uncaught::forget(instance);
+        lig_instance_free(instance);
+    }
 };
 
 }  // namespace detail

@@ -54,8 +54,18 @@ public:
     template <class T>
     ArrayView<T> array() const && = delete;
 
-    // The overlay of settings that came with it, as a map; only where the instance asked for it.
+    // Says under which settings a message to be sent was made: settings, or a map. Without it, it is sent under those
+    // in force at the instance.
+    Message &with_settings(Value overlay) & {
+        overlay_ = std::move(overlay);
+        return *this;
+    }
+    Message &&with_settings(Value overlay) && { return std::move(with_settings(std::move(overlay))); }
+
+    // The overlay of settings: of a message to be sent, what was given; of a received one, what came with it, as a map,
+    // but only where the instance asked for it (Flags::dont_apply_overlay).
     std::optional<ValueView> settings() const & {
+        if (overlay_) return overlay_->view();
         const lig_value *overlay = lig_message_settings(received_.get());
         return overlay ? std::optional<ValueView>(ValueView(overlay)) : std::nullopt;
     }
@@ -74,7 +84,8 @@ private:
     }
 
     Times times_;
-    std::optional<Value> built_;  // of one to be sent
+    std::optional<Value> built_;    // of one to be sent
+    std::optional<Value> overlay_;  // that was given
     std::unique_ptr<lig_message, Free> received_;
 };
 

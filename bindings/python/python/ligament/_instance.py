@@ -71,23 +71,6 @@ class Instance(_Instance):
         """The names of the ports by operator."""
         return {Operator(operator): names for operator, names in self._ports()}
 
-    def is_resizable(self, port: str) -> bool:
-        """Whether the number of the port's slots can be set: never, so far; the model fixes it."""
-        self.is_vector_port(port)
-        return False
-
-    def set_port_length(self, port: str, length: int) -> None:
-        """Sets the number of a port's slots, which cannot be done yet.
-
-        Raises:
-            UsageError: Always, unless it has that length already.
-        """
-        if self.get_port_length(port) != length:
-            raise UsageError(
-                f'port "{port}" has {self.get_port_length(port)} slots, as the model says, and cannot be made to have '
-                f"{length}; change the multiplicities in the model"
-            )
-
     def log(self, level: LogLevel, text: str) -> None:
         """Writes a line to the run's log, where the model lets lines of this level through."""
         if not self._try_log(level, text):

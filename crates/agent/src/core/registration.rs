@@ -114,10 +114,12 @@ impl Core {
         if self.ending.is_some() {
             return Err(no("the run is ending".into()));
         }
-        match ports::agree(&self.plan.instances[index], ports) {
-            Ok(ports) => Ok((index as u32, ports)),
-            Err(why) => Err((Some(index as u32), why)),
-        }
+        let index = index as u32;
+        let unfit = |why: String| (Some(index), why);
+        let agreed = ports::agree(&self.plan.instances[index as usize], ports).map_err(unfit)?;
+        let registered = |peer: u32| self.instances[peer as usize].ports.as_deref();
+        ports::agree_with_peers(&self.plan, &self.wiring, index, &agreed, registered).map_err(unfit)?;
+        Ok((index, agreed))
     }
 
     fn welcome(
@@ -129,6 +131,7 @@ impl Core {
         language: String,
         out: &mut Vec<Action>,
     ) {
+        self.instances[index as usize].ports = Some(ports.clone());
         let welcome = Welcome {
             endpoint: index,
             channels: self.wiring.incoming(index),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_model::Operator;
-use ligament_wire::control::{Question, PROTOCOL};
+use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
 
 const MACRO: u32 = 0;
 const MICRO: u32 = 1;
@@ -17,6 +17,7 @@ fn plan() -> Plan {
         vector: false,
         length: None,
         connected: true,
+        resizable: true,
         implicit: false,
     };
     let instance =
@@ -77,6 +78,46 @@ fn refusal(actions: &[Action]) -> &str {
         Some(Action::Answer { notice: Notice::Refused { why }, .. }) => why,
         other => panic!("no refusal, but {other:?} in {actions:?}"),
     }
+}
+
+fn join_with(core: &mut Core, instance: u32, ports: &[(&str, &str, bool)]) -> Vec<Action> {
+    let declared = ports.iter().map(|&(name, operator, vector)| PortDeclaration {
+        name: name.into(),
+        operator: operator.into(),
+        vector,
+    });
+    let Request::Hello { protocol, instance: name, token, pid, language, .. } = hello(core, instance) else {
+        unreachable!("hello makes a Hello")
+    };
+    let ports = Some(declared.collect());
+    let link = Link::from(instance);
+    assert!(core.connected(link, ME).is_empty());
+    core.request(link, Request::Hello { protocol, instance: name, token, pid, ports, language })
+}
+
+#[test]
+fn vector_ports_may_be_joined_if_both_codes_declare_them_so() {
+    let mut core = core_of(plan());
+    join_with(&mut core, MACRO, &[("out", "o_i", true), ("in", "s", false)]);
+    let actions = join_with(&mut core, MICRO, &[("init", "f_init", true), ("final", "o_f", false)]);
+    let welcomed = actions.iter().find_map(|action| match action {
+        Action::Answer { notice: Notice::Welcome(welcome), .. } => Some(welcome),
+        _ => None,
+    });
+    let init = &welcomed.expect("it is welcomed").ports[0];
+    assert_eq!((init.vector, init.length), (true, None));
+}
+
+#[test]
+fn a_vector_port_that_is_joined_to_a_scalar_one_is_refused_when_the_second_code_registers() {
+    let mut core = core_of(plan());
+    join_with(&mut core, MACRO, &[("out", "o_i", true), ("in", "s", false)]);
+    let actions = join_with(&mut core, MICRO, &[("init", "f_init", false), ("final", "o_f", false)]);
+    let why = refusal(&actions);
+    assert!(
+        why.contains("micro.init declares a scalar port, but it is joined to a vector port of macro.out"),
+        "{why}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::arrived::{Arrived, Known, Place, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
+use super::send::GIVEN_UP;
 use super::wait::Deadline;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
@@ -345,6 +346,12 @@ impl<C: Custodian> Endpoint<C> {
                 self.inn[peer].overlays.insert(message.header.overlay(), Arc::new(value));
                 Ok(None)
             }
+            Kind::Slot => {
+                take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
+                let index = self.channel_index(message.header.conduit())?;
+                self.check_sequence(index, peer, &message.header)?;
+                Ok(Some(index))
+            }
             Kind::Skip(_) => {
                 take_body(&mut self.inn[peer], &mut self.custodian, None, message)?;
                 message.bytes = Bytes::new();
@@ -364,6 +371,12 @@ impl<C: Custodian> Endpoint<C> {
         let mut place = [0; 4];
         ring.reader.body(&mut place);
         let [ids, offset, len, at] = place;
+        if at == GIVEN_UP {
+            ring.reader.take();
+            let index = self.channel_index(header.conduit())?;
+            self.receives[index].assembling = None;
+            return Ok(None);
+        }
         let (slab, block) = (ids as u32, (ids >> 32) as u32);
         let chunk = ring.lent.lease(slab, offset, len, block, || self.custodian.fetch_slab(*endpoint, slab))?;
         ring.reader.take();

@@ -12,7 +12,7 @@ use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Place};
 use crate::status::{now, State};
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Bytes of a chunk when a message is streamed.
 const CHUNK: u64 = 4 << 20;
+/// In the place of a chunk's offset: the message is given up.
+pub(super) const GIVEN_UP: u64 = u64::MAX;
 /// Copies above this are timed for the status page.
 const TIMED: u64 = 64 << 10;
 
@@ -397,7 +399,10 @@ impl<C: Custodian> Endpoint<C> {
                 // The whole body stands in the slab: a head longer than fits says so.
                 self.body.placed(&place, block, &[]);
                 self.body.words[2] = header.body_len.max(INLINE_HEAD as u64 + 1);
-                self.write_slot(peer, &header.encode(), self.body.used, Some(block))?;
+                if let Err(error) = self.write_slot(peer, &header.encode(), self.body.used, Some(block)) {
+                    self.pool.give_back(block);
+                    return Err(error);
+                }
                 self.pool.posted(block);
             }
             self.out[peer].overlays.push(number);
@@ -457,14 +462,19 @@ impl<C: Custodian> Endpoint<C> {
         enough
     }
 
-    /// Writes the slot of one message, with the body that is ready, to each receiver.
+    /// Writes the slot of one message, with the body that is ready, to each receiver. After an error, such as a wait
+    /// for room that a signal ended, no receiver has got it, and what was claimed is free again.
     #[inline(always)]
     fn post(&mut self, to: &[usize], mut header: HeaderWords) -> Result<(), ShmError> {
+        if let Err(error) = self.have_room_for_many(to) {
+            return Err(self.unclaim(to, cost(0), error));
+        }
         for &channel in to {
             let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
-            self.write_slot(out.peer, &header.0, self.body.used, None)?;
-            // Only now: a wait for room that a signal ended leaves the sequence without a gap.
+            if let Err(error) = self.write_slot(out.peer, &header.0, self.body.used, None) {
+                return Err(self.unclaim(to, cost(0), error));
+            }
             self.sends[channel].sequence += 1;
         }
         self.count_out(to, &header);
@@ -472,7 +482,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Writes the slot of one message whose body lies in a block to each receiver: its place and its head, or its place
-    /// alone, where the receiver knows the head.
+    /// alone, where the receiver knows the head. After an error it is as after one of `post`, and the block is free.
     #[inline(always)]
     fn post_placed(
         &mut self,
@@ -482,6 +492,9 @@ impl<C: Custodian> Endpoint<C> {
         head: &[u8],
         number: u64,
     ) -> Result<(), ShmError> {
+        if let Err(error) = self.have_room_for_many(to) {
+            return Err(self.unposted(to, header.body_len(), block, error));
+        }
         let place = self.pool.place(block);
         header.set_carrier_flag(flags::PLACED);
         let mut written = false;
@@ -489,26 +502,39 @@ impl<C: Custodian> Endpoint<C> {
             let out = &self.sends[channel];
             header.set_conduit(out.id, out.sequence);
             let same = number != 0 && number == out.last_head;
-            match packed(block, place.slab, place.offset) {
+            let wrote = match packed(block, place.slab, place.offset) {
                 Some(packed) if same => {
                     let mut short = header;
                     short.set_as_before(packed);
-                    self.write_slot(out.peer, &short.0, 0, Some(block))?;
+                    self.write_slot(out.peer, &short.0, 0, Some(block))
                 }
                 _ => {
                     if !written {
                         self.body.placed(&place, block, head);
                         written = true;
                     }
-                    self.write_slot(out.peer, &header.0, self.body.used, Some(block))?;
-                    self.sends[channel].last_head = if head.len() <= KNOWN_HEAD { number } else { 0 };
+                    let wrote = self.write_slot(out.peer, &header.0, self.body.used, Some(block));
+                    if wrote.is_ok() {
+                        self.sends[channel].last_head = if head.len() <= KNOWN_HEAD { number } else { 0 };
+                    }
+                    wrote
                 }
+            };
+            if let Err(error) = wrote {
+                return Err(self.unposted(to, header.body_len(), block, error));
             }
             self.sends[channel].sequence += 1;
         }
         self.pool.posted(block);
         self.count_out(to, &header);
         Ok(())
+    }
+
+    /// Takes back what was done for a message in a block that no receiver got.
+    #[cold]
+    fn unposted(&mut self, to: &[usize], body_len: u64, block: BlockId, error: ShmError) -> ShmError {
+        self.pool.give_back(block);
+        self.unclaim(to, cost(body_len), error)
     }
 
     #[inline(always)]
@@ -528,7 +554,7 @@ impl<C: Custodian> Endpoint<C> {
         block: Option<BlockId>,
     ) -> Result<(), ShmError> {
         if self.out[peer].ring.as_mut().is_none_or(|ring| ring.writer.room() == 0) {
-            self.make_room(peer)?;
+            self.make_room(peer, 1)?;
         }
         let to = &mut self.out[peer];
         if to.ended {
@@ -545,16 +571,57 @@ impl<C: Custodian> Endpoint<C> {
         Ok(())
     }
 
-    /// Opens the ring to a peer, or goes on in a larger segment, or waits for the reader.
-    #[cold]
-    fn make_room(&mut self, peer: usize) -> Result<(), ShmError> {
-        if self.out[peer].ended {
+    /// As `have_room`; a single write needs none of it, since it fails before anything was written, or not at all.
+    #[inline(always)]
+    fn have_room_for_many(&mut self, to: &[usize]) -> Result<(), ShmError> {
+        match to.len() {
+            0 | 1 => Ok(()),
+            _ => self.have_room(to),
+        }
+    }
+
+    /// Sees to it that one slot can be written for each channel of `to`, so that these writes cannot fail.
+    fn have_room(&mut self, to: &[usize]) -> Result<(), ShmError> {
+        if to.iter().all(|&channel| self.room_to(self.sends[channel].peer) >= to.len()) {
             return Ok(());
         }
-        if self.out[peer].ring.is_none() {
-            return self.open_ring(peer);
+        let mut needed: HashMap<usize, usize> = HashMap::with_capacity(to.len());
+        for &channel in to {
+            *needed.entry(self.sends[channel].peer).or_default() += 1;
         }
-        let ring = self.out[peer].ring.as_mut().expect("checked above");
+        needed.into_iter().try_for_each(|(peer, slots)| self.make_room(peer, slots))
+    }
+
+    /// Opens the ring to a peer, goes on in larger segments, or waits for the reader, until so many slots can be
+    /// written.
+    #[cold]
+    fn make_room(&mut self, peer: usize, slots: usize) -> Result<(), ShmError> {
+        if self.out[peer].ring.is_none() && !self.out[peer].ended {
+            self.open_ring(peer)?;
+        }
+        while self.room_to(peer) < slots {
+            if !self.grow_ring(peer) {
+                return self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+                    Ok(me.room_to(peer) >= slots)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// How many slots can be written to a peer; any number to one that has ended, since they go nowhere.
+    fn room_to(&mut self, peer: usize) -> usize {
+        let OutPeer { ended, ring, .. } = &mut self.out[peer];
+        match ring {
+            _ if *ended => usize::MAX,
+            Some(ring) => ring.writer.room(),
+            None => 0,
+        }
+    }
+
+    /// Goes on in a segment of twice the size. False if there is no memory for one, or no ring.
+    fn grow_ring(&mut self, peer: usize) -> bool {
+        let Some(ring) = &mut self.out[peer].ring else { return false };
         let taken = ring.writer.taken();
         while let Some(&(offset, slots, end)) = ring.leaving.front() {
             if taken < end {
@@ -563,15 +630,9 @@ impl<C: Custodian> Endpoint<C> {
             self.outbox.give_back(offset, slots);
             ring.leaving.pop_front();
         }
-        if ring.writer.room() > 0 {
-            return Ok(());
-        }
         let (_, slots) = ring.segment;
         let Some(offset) = self.outbox.take(slots * 2) else {
-            return self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
-                let peer = &mut me.out[peer];
-                Ok(peer.ended || peer.ring.as_mut().is_some_and(|ring| ring.writer.room() > 0))
-            });
+            return false;
         };
         let header = Header { kind: Kind::Carrier, ..Header::default() };
         let first = self.outbox.slots(offset, slots * 2);
@@ -581,7 +642,7 @@ impl<C: Custodian> Endpoint<C> {
         };
         ring.leaving.push_back((ring.segment.0, slots, ring.writer.written()));
         ring.segment = (offset, slots * 2);
-        Ok(())
+        true
     }
 
     fn open_ring(&mut self, peer: usize) -> Result<(), ShmError> {
@@ -657,7 +718,8 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
-    /// can be had, the receivers put the pieces together in memory of their own.
+    /// can be had, the receivers put the pieces together in memory of their own. After an error, such as a wait that a
+    /// signal ended, it is as if the message had not been sent: the receivers let go of the pieces.
     #[cold]
     fn stream(&mut self, to: &[usize], mut header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         header.set_carrier_flag(flags::STREAM);
@@ -666,9 +728,13 @@ impl<C: Custodian> Endpoint<C> {
         while at < body_len {
             let len = CHUNK.min(body_len - at);
             let block = match self.chunk_block(CHUNK, body_len, at == 0) {
-                Err(error) if at == 0 => return Err(self.unclaim(to, cost(body_len), error)),
-                other => other?,
+                Ok(block) => block,
+                Err(error) => return Err(self.give_up(to, header, at, error)),
             };
+            if let Err(error) = self.have_room(to) {
+                self.pool.give_back(block);
+                return Err(self.give_up(to, header, at, error));
+            }
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
@@ -689,6 +755,23 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.status().count_sent(body_len * to.len() as u64, header.timestamp());
         Ok(())
+    }
+
+    /// Ends a streamed message of which `at` bytes were passed on. What was claimed for it is free again, since it will
+    /// never be received; the receivers are told where that needs no wait, and else notice by what comes next.
+    fn give_up(&mut self, to: &[usize], mut header: HeaderWords, at: u64, error: ShmError) -> ShmError {
+        for &channel in to.iter().filter(|_| at > 0) {
+            let out = &self.sends[channel];
+            let peer = out.peer;
+            header.set_conduit(out.id, out.sequence);
+            self.body.words[..4].copy_from_slice(&[0, 0, 0, GIVEN_UP]);
+            self.body.used = 4;
+            if self.room_to(peer) > 0 || self.grow_ring(peer) {
+                // With room, this does not fail; and the error that there is says more.
+                let _ = self.write_slot(peer, &header.0, self.body.used, None);
+            }
+        }
+        self.unclaim(to, cost(header.body_len()), error)
     }
 
     /// A block for one chunk, waiting for one to come back if there is no memory for another.
