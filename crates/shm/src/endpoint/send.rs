@@ -668,8 +668,9 @@ impl<C: Custodian> Endpoint<C> {
         while at < body_len {
             let len = window.min(body_len - at);
             let block = match self.chunk_block(window, body_len, at == 0) {
-                Err(error) if at == 0 => return Err(self.unclaim(to, cost(body_len), error)),
-                other => other?,
+                // Credit comes back for whole messages only. Whoever tries again begins at the first chunk.
+                Err(error) => return Err(self.unclaim(to, cost(body_len), error)),
+                Ok(block) => block,
             };
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
@@ -699,7 +700,11 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(block);
         }
         let mut got = None;
-        self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+        let waited = self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+            // Who was about to sleep is asked again after it said yes.
+            if got.is_some() {
+                return Ok(true);
+            }
             got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
                 let idle = me.pool.trim(len, done_with(&me.out));
@@ -721,8 +726,16 @@ impl<C: Custodian> Endpoint<C> {
                 });
             }
             Ok(got.is_some())
-        })?;
-        Ok(got.expect("the wait was for it"))
+        });
+        match (waited, got) {
+            (Ok(()), got) => Ok(got.expect("the wait was for it")),
+            // It came just when a signal did.
+            (Err(error), Some(block)) => {
+                self.pool.give_back(block);
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 }
 
