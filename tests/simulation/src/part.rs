@@ -2,7 +2,7 @@
 //! it receives against what must have been sent.
 
 use crate::line::{Line, Pipe};
-use crate::script::{By, How, Letter, Manners, Script, Step, MS};
+use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
 use crate::stage::{Actor, Ending};
 use ligament_instance::connection::{AgentLine, Identity};
 use ligament_shm::endpoint::{Contiguous, Nothing};
@@ -171,7 +171,11 @@ impl<'a> Part<'a> {
         self.sends = welcome.sends;
         self.receives = welcome.receives;
         let line = Line::new(line, self.actor.clone());
-        self.endpoint = Some(Endpoint::new(foundation, &self.sends, &self.receives, line)?);
+        let mut endpoint = Endpoint::new(foundation, &self.sends, &self.receives, line)?;
+        if self.manners.interrupted > 0 {
+            endpoint.set_interrupt_check(self.actor.signals(self.manners.interrupted));
+        }
+        self.endpoint = Some(endpoint);
         self.progress.registered = true;
         let me = self.actor.me;
         self.actor.shared().tell(|| format!("part{me} is welcomed"));
@@ -222,7 +226,7 @@ impl<'a> Part<'a> {
                 let mut left = channels.clone();
                 while !left.is_empty() {
                     let indices: Vec<usize> = left.iter().map(|&channel| self.incoming(channel)).collect();
-                    let found = self.endpoint().wait_any(&indices, None)?;
+                    let found = self.again(|me| me.endpoint().wait_any(&indices, None))?;
                     self.check_told();
                     let at = indices.iter().position(|&i| i == found).expect("one of those asked for");
                     self.receive(left.remove(at), number + *keep as usize)?;
@@ -230,7 +234,7 @@ impl<'a> Part<'a> {
             }
             Step::ReceiveEnd { channel } => {
                 let index = self.incoming(*channel);
-                let arrived = self.endpoint().receive(index, None)?;
+                let arrived = self.again(|me| me.endpoint().receive(index, None))?;
                 if !arrived.header.is_end() {
                     self.accuse(format!("received a message on channel {channel} where its end was due"));
                 }
@@ -239,6 +243,19 @@ impl<'a> Part<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Does it, and again whenever a signal ended it.
+    fn again<T>(&mut self, does: impl Fn(&mut Self) -> Result<T, ShmError>) -> Result<T, ShmError> {
+        loop {
+            match does(self) {
+                Err(ShmError::Interrupted) => {
+                    self.actor.was_untold();
+                    self.actor.pauses(US);
+                }
+                other => return other,
+            }
+        }
     }
 
     fn incoming(&self, channel: u32) -> usize {
@@ -254,7 +271,7 @@ impl<'a> Part<'a> {
         let indices: Vec<usize> = to.iter().map(|&channel| self.outgoing(channel)).collect();
         let me = self.actor.me;
         self.actor.shared().tell(|| format!("part{me} sends letter {number} ({letter:?}) on {to:?}"));
-        let sent = self.send_letter(&indices, number, letter);
+        let sent = self.again(|me| me.send_letter(&indices, number, letter));
         if let (Err(ShmError::OutOfMemory { .. }), true) = (&sent, self.script.short_of_memory) {
             // What a code does that cannot go on.
             let why = sent.unwrap_err().to_string();
@@ -302,7 +319,7 @@ impl<'a> Part<'a> {
             How::Forever => {}
             How::InTurns(ns) => loop {
                 let deadline = self.actor.shared().clock + ns;
-                match self.endpoint().wait_any(&[index], Some(deadline)) {
+                match self.again(|me| me.endpoint().wait_any(&[index], Some(deadline))) {
                     Err(ShmError::TimedOut) => {
                         self.actor.was_untold();
                         self.actor.pauses(ns);
@@ -323,7 +340,7 @@ impl<'a> Part<'a> {
     fn receive(&mut self, channel: u32, keep_until: usize) -> Result<(), Stop> {
         let me = self.actor.me;
         let index = self.incoming(channel);
-        let mut arrived = self.endpoint().receive(index, None)?;
+        let mut arrived = self.again(|me| me.endpoint().receive(index, None))?;
         let passed = &mut self.progress.channels[channel as usize];
         let due = self.script.sent[channel as usize].get(passed.received).copied();
         passed.received += 1;
@@ -378,7 +395,7 @@ impl<'a> Part<'a> {
     /// As `Instance::finish`.
     fn finish(&mut self) -> Result<(), Stop> {
         for index in 0..self.sends.len() {
-            self.endpoint().end_channel(index)?;
+            self.again(|me| me.endpoint().end_channel(index))?;
             let channel = self.sends[index].id as usize;
             self.progress.channels[channel].end_sent = true;
             self.check_told();

@@ -256,7 +256,14 @@ impl Director<'_> {
         player.place = Place::Waits(why);
         match why {
             Handover::Pauses(ns) => shared.post(ns, Event::Go { who, turn }),
-            Handover::Sleeps { at_most, .. } => shared.post(at_most, Event::TimeIsOver { who, turn }),
+            Handover::Sleeps { at_most, .. } => {
+                shared.post(at_most, Event::TimeIsOver { who, turn });
+                // A signal ends a sleep without a bell.
+                if self.script.manners[who as usize].interrupted > 0 && shared.random.percent(20) {
+                    let delay = shared.delay();
+                    shared.post(delay, Event::Go { who, turn });
+                }
+            }
             Handover::Listens => {}
             Handover::Ended(ending) => {
                 let exit = match ending {

@@ -68,6 +68,8 @@ pub struct Manners {
     pub late: u64,
     /// From its last call to the end of its process, ns.
     pub lingers: u64,
+    /// Percent of its sleeps that a signal ends, after which it tries again, as a Python code may.
+    pub interrupted: u64,
 }
 
 /// What goes wrong.
@@ -117,7 +119,7 @@ impl Script {
         let n = random.between(2, 5) as u32;
         let pairs = pairs(random, n);
         // Messages are large for the memory there is, and are passed on in pieces.
-        let huge = random.percent(2);
+        let huge = random.percent(4);
         let small_budgets = random.percent(40);
         let short_of_memory = huge || random.percent(5);
         let in_step = small_budgets || short_of_memory;
@@ -244,7 +246,7 @@ impl Script {
             let at = due.iter().position(|&c| c == channel).expect("it came from there");
             due.remove(at);
             let how = match random.below(10) {
-                0 => How::InTurns(random.scaled(5 * MS)),
+                0 => How::InTurns(20 * US + random.scaled(5 * MS)),
                 1 => How::Polling(50 * US + random.scaled(MS)),
                 _ => How::Forever,
             };
@@ -341,6 +343,7 @@ fn manners(random: &mut Random) -> Manners {
         slowness: *random.of(&[1, 1, 1, 4, 40]),
         late: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
         lingers: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
+        interrupted: if random.percent(15) { random.between(5, 60) } else { 0 },
     }
 }
 

@@ -247,6 +247,12 @@ impl Actor {
         }
     }
 
+    /// Says, now and then, that a signal came.
+    pub fn signals(&self, percent: u64) -> Box<dyn Fn() -> bool + Send> {
+        let shared = self.shared.clone();
+        Box::new(move || shared.lock().expect("nobody hands over with it").random.percent(percent))
+    }
+
     /// Whether what was just found had been there while it slept out its time.
     pub fn was_untold(&self) -> bool {
         self.untold.replace(false)
