@@ -59,6 +59,8 @@ pub enum Action {
     Answer { link: Link, notice: Notice, memory: Vec<Memory> },
     /// Say something that was not asked for, and ring the endpoint's doorbell.
     Tell { link: Link, endpoint: u32, notice: Notice, memory: Vec<Memory> },
+    /// Ring an endpoint's doorbell: what it was called for could not be sent at once, and has been sent now.
+    Call { endpoint: u32 },
     /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
     MakeSlab { link: Link, endpoint: u32, slab: u32, bytes: u64 },
     /// Let go of a slab.

@@ -283,6 +283,15 @@ impl Core {
         }
     }
 
+    /// What a connection had no room for has been sent. Its reader may have heeded the call for it too early and found
+    /// nothing.
+    pub fn sent_late(&self, link: Link) -> Vec<Action> {
+        match self.links.get(&link) {
+            Some((_, Who::Instance(instance))) => vec![Action::Call { endpoint: *instance }],
+            _ => Vec::new(),
+        }
+    }
+
     /// The budget of a channel becomes so many bytes.
     pub fn set_budget(&mut self, channel: u32, bytes: u64) -> Vec<Action> {
         let mut out = Vec::new();

@@ -22,7 +22,7 @@ struct Area {
 }
 
 /// The memory.
-pub(crate) struct Custody {
+pub struct Custody {
     board_fd: OwnedFd,
     board: Board,
     layouts: Vec<Layout>,
@@ -32,11 +32,13 @@ pub(crate) struct Custody {
 }
 
 impl Custody {
-    /// Makes the board; all else is made when it is needed.
-    pub fn new(plan: &Plan, wiring: &Wiring) -> Result<Custody, ShmError> {
+    /// Makes the board, for instances that have so many processors together; all else is made when it is needed.
+    ///
+    /// # Errors
+    /// There is no memory even for the board.
+    pub fn new(plan: &Plan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
         let n = plan.instances.len();
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
-        let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
         let asymmetric = barrier::register(true);
         let board = Board::create(&board_fd, n.max(1), cores, asymmetric)?;
         let layout = |i: usize| Layout {
@@ -119,6 +121,11 @@ impl Custody {
     pub fn drop_endpoint(&mut self, endpoint: u32) {
         self.outboxes[endpoint as usize] = None;
         self.slabs.retain(|(of, _), _| *of != endpoint);
+    }
+
+    /// How many outboxes and slabs it holds.
+    pub fn held(&self) -> usize {
+        self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
     /// What an endpoint shows of itself; none before it has an area.

@@ -152,7 +152,8 @@ impl<'h> Driver<'h> {
         let user = rustix::process::getuid().as_raw();
         let address = format!("@{name}");
         let core = Core::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
-        let custody = Custody::new(core.plan(), core.wiring()).map_err(|error| error.to_string())?;
+        let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
+        let custody = Custody::new(core.plan(), core.wiring(), cores).map_err(|error| error.to_string())?;
         host.begins(&address, core.token());
         let (sender, events) = unbounded_channel();
         Ok(Driver {
@@ -261,7 +262,11 @@ impl<'h> Driver<'h> {
         match event {
             Event::Arriving => self.accept_all(),
             Event::Readable(link) => self.read_all(link),
-            Event::Writable(link) => self.flush(link),
+            Event::Writable(link) => {
+                self.flush(link);
+                let actions = self.core.sent_late(link);
+                self.act(actions);
+            }
             Event::Exited(instance) => self.exited(instance),
         }
     }
@@ -374,10 +379,9 @@ impl<'h> Driver<'h> {
             Action::Answer { link, notice, memory } => self.send(link, &notice, &memory),
             Action::Tell { link, endpoint, notice, memory } => {
                 self.send(link, &notice, &memory);
-                if let Some(bell) = self.custody.board().doorbell(endpoint) {
-                    bell.call();
-                }
+                self.call(endpoint);
             }
+            Action::Call { endpoint } => self.call(endpoint),
             Action::MakeSlab { link, endpoint, slab, bytes } => {
                 match self.custody.make_slab(endpoint, slab, bytes) {
                     Ok(fd) => self.send_with(link, &Notice::Granted { slab }, vec![fd]),
@@ -410,6 +414,12 @@ impl<'h> Driver<'h> {
             Action::Ask { link, question } => self.ask(link, question),
             Action::Report(report) => self.host.report(&self.core, report),
             Action::Over => self.over = true,
+        }
+    }
+
+    fn call(&self, endpoint: u32) {
+        if let Some(bell) = self.custody.board().doorbell(endpoint) {
+            bell.call();
         }
     }
 

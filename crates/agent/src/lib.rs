@@ -14,6 +14,7 @@ mod sys;
 
 pub use action::{Action, Caller, Link, Memory, Phase, Push, Report};
 pub use core::Core;
+pub use custody::Custody;
 pub use driver::{run, Host, InstanceView, RunView, Started};
 pub use ligament_shm::status::{State, Status};
 pub use outcome::{Exit, Failure, Outcome};

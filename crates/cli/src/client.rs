@@ -2,7 +2,7 @@
 
 use crate::arguments::{print, Join, Status, Stop};
 use ligament_manager::{find_run, in_bytes, in_seconds, InstanceRecord, RunDirectory, RunRecord, RunState};
-use ligament_shm::socket::Socket;
+use ligament_shm::socket::{Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use crate::error::Error;
 use ligament_shm::area::Layout;
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened};
-use ligament_shm::socket::{Frame, Socket};
+use ligament_shm::socket::{Frame, Frames, Socket};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::{
     from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN,
@@ -14,15 +14,17 @@ use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
 /// What the launcher leaves in the environment of an instance.
-pub(crate) struct Identity {
+pub struct Identity {
+    /// The agent's socket: `@name` is an abstract one, anything else a path.
     pub agent: String,
+    /// Such as `micro[3]`.
     pub instance: String,
     pub token: String,
 }
 
 impl Identity {
     /// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
-    pub fn from_environment() -> Result<Identity, Error> {
+    pub(crate) fn from_environment() -> Result<Identity, Error> {
         let get = |name: &str| {
             std::env::var(name).map_err(|_| {
                 Error::Registration(format!(
@@ -37,8 +39,8 @@ impl Identity {
 }
 
 /// The connection.
-pub(crate) struct AgentLine {
-    socket: Socket,
+pub struct AgentLine<F = Socket> {
+    socket: F,
     /// Said of its own accord while we waited for an answer.
     kept: VecDeque<AgentNotice>,
 }
@@ -66,13 +68,28 @@ fn connect(agent: &str) -> Result<Socket, Error> {
 }
 
 impl AgentLine {
-    /// Registers with the agent: what it tells, and the memory it gives.
-    pub fn register(
+    /// Registers with the agent that the environment named: see `register_over`.
+    pub(crate) fn register(
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
     ) -> Result<(AgentLine, Welcome, Foundation), Error> {
-        let mut line = AgentLine { socket: connect(&identity.agent)?, kept: VecDeque::new() };
+        AgentLine::register_over(connect(&identity.agent)?, identity, ports, language)
+    }
+}
+
+impl<F: Frames> AgentLine<F> {
+    /// Registers over a connection that is open: what the agent tells, and the memory it gives.
+    ///
+    /// # Errors
+    /// `Registration`, with the agent's reason.
+    pub fn register_over(
+        socket: F,
+        identity: &Identity,
+        ports: Option<Vec<PortDeclaration>>,
+        language: &str,
+    ) -> Result<(AgentLine<F>, Welcome, Foundation), Error> {
+        let mut line = AgentLine { socket, kept: VecDeque::new() };
         let failed = |error: ShmError| {
             Error::Registration(format!("instance {} could not register: {error}", identity.instance))
         };
@@ -163,7 +180,7 @@ fn unexpected(notice: &Notice) -> ShmError {
     ShmError::Malformed(format!("the agent answered {notice:?} to another question"))
 }
 
-impl Custodian for AgentLine {
+impl<F: Frames> Custodian for AgentLine<F> {
     fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
         let (notice, mut fds) = self.ask(&Request::NewSlab { bytes })?;
         match (notice, fds.pop_front()) {

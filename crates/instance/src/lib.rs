@@ -13,7 +13,7 @@
 //! # Ok::<(), ligament_instance::Error>(())
 //! ```
 
-mod connection;
+pub mod connection;
 mod error;
 mod head;
 mod instance;

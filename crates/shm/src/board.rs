@@ -86,16 +86,32 @@ impl Doorbell {
         self.ring();
     }
 
-    /// Parks the owner until the bell rings or `at_most` has passed, unless `ready` says that there is no need.
-    ///
-    /// Returns whether a signal ended it.
-    pub fn park(&self, what: u32, at_most: Timeout, mut ready: impl FnMut() -> bool) -> bool {
+    /// Parks the owner, unless `ready` says that there is no need: `sleep` is told the bell as it was before, and
+    /// is to return when the bell is no longer that, or when it has slept for long enough. `owner` is handed to both.
+    pub fn park<W: ?Sized>(
+        &self,
+        what: u32,
+        owner: &mut W,
+        ready: impl FnOnce(&mut W) -> bool,
+        sleep: impl FnOnce(&mut W, u32),
+    ) {
         let before = self.bell.load(Ordering::SeqCst);
         self.parked.store(what, Ordering::SeqCst);
         barrier::heavy();
-        let interrupted = !ready() && wait(self, before, at_most);
+        if !ready(owner) {
+            sleep(owner, before);
+        }
         self.parked.store(0, Ordering::SeqCst);
-        interrupted
+    }
+
+    /// Sleeps until the bell is no longer `seen`, a signal comes, or `at_most` has passed.
+    pub fn sleep(&self, seen: u32, at_most: Timeout) {
+        wait(self, seen, at_most);
+    }
+
+    /// Whether the bell is no longer `seen`.
+    pub fn has_rung(&self, seen: u32) -> bool {
+        self.bell.load(Ordering::SeqCst) != seen
     }
 }
 
@@ -110,11 +126,11 @@ impl Default for Doorbell {
 pub type Timeout = Duration;
 
 #[cfg(not(loom))]
-fn wait(door: &Doorbell, seen: u32, at_most: Timeout) -> bool {
+fn wait(door: &Doorbell, seen: u32, at_most: Timeout) {
     use rustix::thread::futex;
     let time =
         rustix::time::Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: i64::from(at_most.subsec_nanos()) };
-    matches!(futex::wait(&door.bell, futex::Flags::empty(), seen, Some(&time)), Err(rustix::io::Errno::INTR))
+    let _ = futex::wait(&door.bell, futex::Flags::empty(), seen, Some(&time));
 }
 
 #[cfg(not(loom))]
@@ -234,12 +250,15 @@ mod model {
     /// There is no time in the model: a lost wake-up is a deadlock, which loom reports.
     pub type Timeout = ();
 
-    pub fn wait(door: &Doorbell, seen: u32, _: Timeout) -> bool {
+    pub fn wait(door: &Doorbell, seen: u32, _: Timeout) {
         let mut held = door.sleepers.0.lock().unwrap();
         while door.bell.load(Ordering::SeqCst) == seen {
             held = door.sleepers.1.wait(held).unwrap();
         }
-        false
+    }
+
+    fn park(bell: &Doorbell, ready: impl FnOnce() -> bool) {
+        bell.park(FOR_MESSAGES, &mut (), |()| ready(), |(), seen| bell.sleep(seen, ()));
     }
 
     pub fn wake(door: &Doorbell) {
@@ -258,7 +277,7 @@ mod model {
                 b.ring_if_parked(FOR_MESSAGES);
             });
             if message.load(Ordering::Acquire) == 0 {
-                bell.park(FOR_MESSAGES, (), || message.load(Ordering::Acquire) == 1);
+                park(&bell, || message.load(Ordering::Acquire) == 1);
                 // Woken, or never asleep: either way the message must be there.
                 assert_eq!(message.load(Ordering::Acquire), 1);
             }
@@ -284,7 +303,7 @@ mod model {
                 })
                 .collect();
             while messages.load(Ordering::Acquire) < 2 {
-                bell.park(FOR_MESSAGES, (), || messages.load(Ordering::Acquire) == 2);
+                park(&bell, || messages.load(Ordering::Acquire) == 2);
             }
             for sender in senders {
                 sender.join().unwrap();

@@ -5,7 +5,7 @@
 
 use crate::area::MAX_BLOCKS;
 use crate::memory::{Mapping, ShmError, HUGE_PAGE};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Blocks up to this size share slabs; larger ones have a slab each.
@@ -67,11 +67,12 @@ const CLAIMED_AT_ONCE: usize = 512 << 10;
 const CLAIM_STEP: usize = 4 << 10;
 
 struct Slab {
-    id: u32,
     map: Arc<Mapping>,
     /// Bytes from the start whose pages are in place.
     populated: usize,
     shared: bool,
+    /// How many blocks it is cut into.
+    blocks: usize,
 }
 
 struct Block {
@@ -268,7 +269,7 @@ impl Pool {
             self.slabs.resize_with(slot + 1, || None);
         }
         let start = map.start();
-        self.slabs[slot] = Some(Slab { id, map: Arc::new(map), populated: 0, shared });
+        self.slabs[slot] = Some(Slab { map: Arc::new(map), populated: 0, shared, blocks: count });
         // The last pushed is the first taken: let that be the one at the front of the slab.
         for i in (0..count).rev() {
             let offset = i * size as usize;
@@ -389,7 +390,7 @@ impl Pool {
         self.classes[class].free.push(id);
     }
 
-    /// Takes back what has been released and lets go of slabs whose only block is free, the largest first, until
+    /// Takes back what has been released and lets go of slabs whose blocks are all free, the largest first, until
     /// `bytes` are given back. Returns the slabs' numbers for the agent.
     pub fn trim(&mut self, bytes: u64, done_with: impl Fn(u32, BlockId, u32) -> bool) -> Vec<u32> {
         for class in 0..self.classes.len() {
@@ -406,20 +407,31 @@ impl Pool {
         }
         let mut gone = Vec::new();
         let mut given = 0;
-        for class in (SHARED_CLASSES..self.classes.len()).rev() {
-            while given < bytes {
-                let Some(id) = self.classes[class].free.pop() else {
+        for class in (0..self.classes.len()).rev() {
+            for slab in self.wholly_free(class) {
+                if given >= bytes {
                     break;
-                };
-                let slab = self.block(id).slab;
-                if let Some(slab) = self.slabs[slab as usize].take() {
-                    given += slab.map.len() as u64;
-                    gone.push(slab.id);
                 }
-                self.vacant.push(id);
+                given += self.slabs[slab as usize].take().map_or(0, |slab| slab.map.len() as u64);
+                gone.push(slab);
+                let free = std::mem::take(&mut self.classes[class].free);
+                let (dropped, kept): (Vec<_>, Vec<_>) =
+                    free.into_iter().partition(|&id| self.block(id).slab == slab);
+                self.classes[class].free = kept;
+                self.vacant.extend(dropped);
             }
         }
         gone
+    }
+
+    /// Slabs of a class of which every block is free.
+    fn wholly_free(&self, class: usize) -> Vec<u32> {
+        let mut free: BTreeMap<u32, usize> = BTreeMap::new();
+        for &id in &self.classes[class].free {
+            *free.entry(self.block(id).slab).or_default() += 1;
+        }
+        free.retain(|&slab, count| self.slabs[slab as usize].as_ref().is_some_and(|s| s.blocks == *count));
+        free.into_keys().collect()
     }
 }
 
@@ -579,6 +591,24 @@ mod tests {
         let pinned = blocks[0];
         let got = pool.take(300 << 10, |_, block, due| u32::from(block != pinned) == due);
         assert!(got.is_some() && got != Some(pinned));
+    }
+
+    #[test]
+    fn a_slab_of_small_blocks_goes_back_once_all_of_them_are_free() {
+        let mut pool = pool_with(1000);
+        grow(&mut pool, 1, 50_000);
+        let blocks: Vec<_> = (0..3).map(|_| pool.take(1000, |_, _, _| false).unwrap()).collect();
+        for &block in &blocks {
+            pool.used_by(block, 0);
+            pool.posted(block);
+        }
+        let held = blocks[1];
+        assert_eq!(pool.trim(u64::MAX, |_, block, _| block != held), [1]);
+        assert_eq!(pool.trim(u64::MAX, |_, _, _| true), [0]);
+        assert_eq!(pool.take(1000, |_, _, _| true), None);
+        // Its blocks' numbers serve the next slab.
+        grow(&mut pool, 2, 1000);
+        assert!(pool.take(1000, |_, _, _| false).is_some());
     }
 
     #[test]

@@ -24,6 +24,21 @@ pub struct Frame {
     pub fds: Vec<OwnedFd>,
 }
 
+/// A line of frames to an agent.
+pub trait Frames {
+    /// Sends a frame and waits until it is sent.
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError>;
+    /// Waits for the next frame.
+    ///
+    /// # Errors
+    /// `AgentGone` when the other side has closed; `Interrupted` on a signal.
+    fn receive(&mut self) -> Result<Frame, ShmError>;
+    /// The next frame if it is here already.
+    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError>;
+    /// Whether the other side has closed, without waiting.
+    fn is_gone(&self) -> bool;
+}
+
 /// One end of a connection.
 pub struct Socket {
     fd: OwnedFd,
@@ -59,12 +74,6 @@ impl Socket {
         self.send_queued(SendFlags::DONTWAIT)
     }
 
-    /// Sends a frame and waits until it is sent.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError> {
-        self.queue(bytes, Vec::new());
-        self.send_queued(SendFlags::empty()).map(|_| ())
-    }
-
     fn send_queued(&mut self, flags: SendFlags) -> Result<bool, ShmError> {
         while let Some((frame, sent, fds)) = self.outgoing.front_mut() {
             let borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(|fd| fd.as_fd()).collect();
@@ -88,31 +97,6 @@ impl Socket {
             }
         }
         Ok(true)
-    }
-
-    /// Waits for the next frame.
-    ///
-    /// # Errors
-    /// `AgentGone` when the other side has closed; `Interrupted` on a signal.
-    pub fn receive(&mut self) -> Result<Frame, ShmError> {
-        loop {
-            if let Some(frame) = self.take_frame()? {
-                return Ok(frame);
-            }
-            self.read(RecvFlags::empty())?;
-        }
-    }
-
-    /// The next frame if it is here already.
-    pub fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
-        loop {
-            if let Some(frame) = self.take_frame()? {
-                return Ok(Some(frame));
-            }
-            if !self.read(RecvFlags::DONTWAIT)? {
-                return Ok(None);
-            }
-        }
     }
 
     /// Reads once. Returns false if nothing was there.
@@ -169,18 +153,44 @@ impl Socket {
         Ok(Some(Frame { bytes, fds: self.incoming_fds.drain(..fds).collect() }))
     }
 
-    /// Whether the other side has closed, without waiting.
-    pub fn is_gone(&self) -> bool {
+    /// The process at the other end as the kernel knows it: its user and its id.
+    pub fn peer(&self) -> Result<(u32, i32), ShmError> {
+        let credentials = rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
+        Ok((credentials.uid.as_raw(), credentials.pid.as_raw_nonzero().get()))
+    }
+}
+
+impl Frames for Socket {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError> {
+        self.queue(bytes, Vec::new());
+        self.send_queued(SendFlags::empty()).map(|_| ())
+    }
+
+    fn receive(&mut self) -> Result<Frame, ShmError> {
+        loop {
+            if let Some(frame) = self.take_frame()? {
+                return Ok(frame);
+            }
+            self.read(RecvFlags::empty())?;
+        }
+    }
+
+    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
+        loop {
+            if let Some(frame) = self.take_frame()? {
+                return Ok(Some(frame));
+            }
+            if !self.read(RecvFlags::DONTWAIT)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn is_gone(&self) -> bool {
         use rustix::event::{poll, PollFd, PollFlags};
         let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
         let none = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut fds, Some(&none)).is_ok_and(|n| n > 0)
             && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
-    }
-
-    /// The process at the other end as the kernel knows it: its user and its id.
-    pub fn peer(&self) -> Result<(u32, i32), ShmError> {
-        let credentials = rustix::net::sockopt::socket_peercred(&self.fd).map_err(during("SO_PEERCRED"))?;
-        Ok((credentials.uid.as_raw(), credentials.pid.as_raw_nonzero().get()))
     }
 }

@@ -314,6 +314,52 @@ fn a_message_that_could_not_be_stored_takes_nothing_of_its_conduits_budget() {
 }
 
 #[test]
+fn memory_of_small_messages_that_were_read_serves_large_ones() {
+    // The limit is spent on slabs of three sizes of block.
+    let domain = one_way(GENEROUS, 6 << 20);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for (i, size) in [100, 1000, 5000, 30_000, 100_000, 100].into_iter().enumerate() {
+        send_numbers(&mut sender, &[0], &numbers(size, i as u64)).unwrap();
+        assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(size, i as u64));
+    }
+    assert!(domain.granted() <= 6 << 20);
+}
+
+#[test]
+fn a_sender_waits_for_memory_only_while_somebody_may_give_some_back() {
+    let domain = one_way(GENEROUS, 2 << 20);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    send_numbers(&mut sender, &[0], &numbers(100, 0)).unwrap();
+    let (done, seen) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        let refused = send_numbers(&mut sender, &[0], &numbers(1 << 20, 1));
+        done.send(refused).unwrap();
+    });
+    // Its block comes back, and is not enough.
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
+    assert!(matches!(receiver.receive(0, Some(now() + 1)), Err(ShmError::TimedOut)));
+    let refused = seen.recv_timeout(Duration::from_secs(20)).expect("the sender waits for what nobody has");
+    assert!(matches!(refused, Err(ShmError::OutOfMemory { .. })), "{refused:?}");
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_receiver_that_only_polls_gives_memory_back() {
+    let domain = one_way(GENEROUS, 2 << 20);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    send_numbers(&mut sender, &[0], &numbers(100, 0)).unwrap();
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
+    assert!(!receiver.poll(0).unwrap());
+    // Blocks of another size, which there is no memory for beside the first.
+    send_numbers(&mut sender, &[0], &numbers(1000, 1)).unwrap();
+    assert!(receiver.poll(0).unwrap());
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 1));
+}
+
+#[test]
 fn a_loan_is_received_where_it_was_written() {
     let domain = one_way(GENEROUS, PLENTY);
     let mut sender = domain.endpoint(0);

@@ -222,6 +222,16 @@ fn a_ring_to_one_that_has_not_started_waits_until_after_its_welcome() {
 }
 
 #[test]
+fn what_was_sent_late_is_called_for_again() {
+    let mut core = both();
+    assert_eq!(core.sent_late(1), [Action::Call { endpoint: MICRO }]);
+    core.connected(9, ME);
+    assert!(core.sent_late(9).is_empty());
+    core.closed(1);
+    assert!(core.sent_late(1).is_empty());
+}
+
+#[test]
 fn a_ring_along_no_conduit_is_an_error_of_its_maker() {
     let mut plan = plan();
     plan.channels.truncate(1);

@@ -23,11 +23,12 @@ use peers::{InPeer, OutPeer, Outbox};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of address space for the rings that an endpoint writes; they cost memory only as they grow.
 pub const OUTBOX_BYTES: usize = 256 << 20;
 
-/// What an endpoint asks of its agent.
+/// What an endpoint needs from outside: its agent, and the system to wait with.
 pub trait Custodian {
     /// Memory for messages.
     ///
@@ -44,6 +45,22 @@ pub trait Custodian {
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
     /// Whether the agent has gone away.
     fn is_gone(&self) -> bool;
+
+    /// The time by which waits are measured, ns of CLOCK_MONOTONIC. This and what follows is the system's; only a
+    /// simulation has its own.
+    #[inline]
+    fn now(&self) -> u64 {
+        now()
+    }
+    /// Lets somebody else run while this endpoint waits.
+    #[inline]
+    fn give_way(&mut self) {
+        rustix::thread::sched_yield();
+    }
+    /// Sleeps until the endpoint's doorbell is no longer `seen`, or until `at_most` has passed.
+    fn sleep(&mut self, bell: &Doorbell, seen: u32, at_most: Duration) {
+        bell.sleep(seen, at_most);
+    }
 }
 
 /// The reader's side of a ring that was opened.

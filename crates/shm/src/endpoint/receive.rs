@@ -74,7 +74,12 @@ impl<C: Custodian> Endpoint<C> {
     pub fn poll(&mut self, index: usize) -> Result<bool, ShmError> {
         self.hear_agent()?;
         self.take_in()?;
-        Ok(!self.receives[index].queue.is_empty())
+        let here = !self.receives[index].queue.is_empty();
+        if !here {
+            // The sender may need what was released in order to send what is polled for.
+            self.tidy();
+        }
+        Ok(here)
     }
 
     /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each to where

@@ -725,9 +725,11 @@ impl<C: Custodian> Endpoint<C> {
         header.set_carrier_flag(flags::STREAM);
         let body_len = header.body_len();
         let mut at = 0;
+        // All chunks ask for blocks of one size, so that each can have what the one before gave back.
+        let window = CHUNK.min(body_len);
         while at < body_len {
-            let len = CHUNK.min(body_len - at);
-            let block = match self.chunk_block(CHUNK, body_len, at == 0) {
+            let len = window.min(body_len - at);
+            let block = match self.chunk_block(window, body_len, at == 0) {
                 Ok(block) => block,
                 Err(error) => return Err(self.give_up(to, header, at, error)),
             };
@@ -779,18 +781,12 @@ impl<C: Custodian> Endpoint<C> {
         if let Some(block) = self.block(len)? {
             return Ok(block);
         }
-        if first && !self.pool.any_outstanding() {
-            return Err(ShmError::OutOfMemory {
-                bytes: total,
-                reason: format!(
-                    "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
-                     `ligament:` in the model, or free memory",
-                    self.denied
-                ),
-            });
-        }
         let mut got = None;
-        self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+        let waited = self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+            // Who was about to sleep is asked again after it said yes.
+            if got.is_some() {
+                return Ok(true);
+            }
             got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
                 let idle = me.pool.trim(len, done_with(&me.out));
@@ -800,9 +796,28 @@ impl<C: Custodian> Endpoint<C> {
                 }
                 got = if asks_again { me.block(len)? } else { None };
             }
+            // A later chunk always has the block of the one before to wait for.
+            if got.is_none() && first && !me.pool.any_outstanding() {
+                return Err(ShmError::OutOfMemory {
+                    bytes: total,
+                    reason: format!(
+                        "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
+                         `ligament:` in the model, or free memory",
+                        me.denied
+                    ),
+                });
+            }
             Ok(got.is_some())
-        })?;
-        Ok(got.expect("the wait was for it"))
+        });
+        match (waited, got) {
+            (Ok(()), got) => Ok(got.expect("the wait was for it")),
+            // It came just when a signal did.
+            (Err(error), Some(block)) => {
+                self.pool.give_back(block);
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::status::{now, State};
+use crate::status::State;
 use std::time::Duration;
 
 /// Looks before the clock is read at all: a few hundred nanoseconds.
@@ -50,7 +50,7 @@ impl<C: Custodian> Endpoint<C> {
             }
             std::hint::spin_loop();
         }
-        let began = now();
+        let began = self.custodian.now();
         let mut seen = began;
         self.status().begin_wait(state, channel, began);
         let result = self.wait_long(what, deadline, began, &mut seen, &mut done);
@@ -93,7 +93,7 @@ impl<C: Custodian> Endpoint<C> {
                 self.prepare();
             }
             self.hear_agent()?;
-            *seen = now();
+            *seen = self.custodian.now();
             if deadline.is_some_and(|deadline| *seen >= deadline) {
                 return Err(ShmError::TimedOut);
             }
@@ -103,11 +103,11 @@ impl<C: Custodian> Endpoint<C> {
             }
             if yields < YIELDS {
                 yields += 1;
-                rustix::thread::sched_yield();
+                self.custodian.give_way();
                 continue;
             }
             self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
-            *seen = now();
+            *seen = self.custodian.now();
             yields = 0;
             if self.interrupt.as_ref().is_some_and(|check| check()) {
                 return Err(ShmError::Interrupted);
@@ -126,10 +126,10 @@ impl<C: Custodian> Endpoint<C> {
         let at_most = left.map_or(PARK, |left| PARK.min(Duration::from_nanos(left)));
         let mut outcome = Ok(());
         board.fall_asleep(bell);
-        bell.park(what, at_most, || {
-            outcome = self.take_in();
-            outcome.is_err() || bell.control() != self.control_seen || {
-                match done(self) {
+        let ready = |me: &mut Self| {
+            outcome = me.take_in();
+            outcome.is_err() || bell.control() != me.control_seen || {
+                match done(me) {
                     Ok(ready) => ready,
                     Err(error) => {
                         outcome = Err(error);
@@ -137,7 +137,8 @@ impl<C: Custodian> Endpoint<C> {
                     }
                 }
             }
-        });
+        };
+        bell.park(what, self, ready, |me, seen| me.custodian.sleep(bell, seen, at_most));
         board.wake_up(bell);
         outcome?;
         if self.custodian.is_gone() {

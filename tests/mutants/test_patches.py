@@ -1,0 +1,31 @@
+"""The mutants fit the code as it is, and say what they break and who must notice. `tests/mutants/run` examines them."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PATCHES = sorted(HERE.glob("*.patch"))
+
+
+def test_there_are_ten_mutants_and_more():
+    assert len(PATCHES) >= 10
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
+def test_a_mutant_applies_to_the_code(patch):
+    check = ["git", "apply", "--check", "--verbose", str(patch)]
+    result = subprocess.run(check, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, f"{result.stderr}\nbring {patch.name} up to date with the code that it breaks"
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
+def test_a_mutant_says_what_it_breaks_and_who_must_notice(patch):
+    first, second = patch.read_text().splitlines()[:2]
+    assert first.endswith(".")
+    named = re.fullmatch(r"Caught by: (.+)", second)
+    assert named, second
+    assert set(named.group(1).split(", ")) <= {"simulation", "unit", "loom"}

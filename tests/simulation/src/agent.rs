@@ -1,0 +1,258 @@
+//! The agent's body on the stage: the product's logic and custody; sockets, processes and timers are the stage's.
+//! What it does for an action is what `driver.rs` does.
+
+use crate::random::Random;
+use crate::script::{Script, MS, US};
+use crate::stage::{Event, Shared, Upward};
+use ligament_agent::memory::Ledger;
+use ligament_agent::{Action, Caller, Core, Custody, Exit, Link, Memory, Outcome, Push, Report};
+use ligament_instance::connection::Identity;
+use ligament_shm::socket::Frame;
+use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
+use rustix::fd::OwnedFd;
+use std::collections::VecDeque;
+
+/// The user that all belongs to.
+const USER: u32 = 7;
+/// How long instances have to end by themselves.
+const GRACE: u64 = 2_000 * MS;
+
+/// The agent.
+pub struct Agent {
+    pub core: Core,
+    pub custody: Custody,
+    /// Frames that an instance's socket had no room for.
+    clogged: Vec<VecDeque<Frame>>,
+    /// Whether the instance's connection was accepted, and is to be closed once all is sent.
+    accepted: Vec<bool>,
+    closing: Vec<bool>,
+    missing: Vec<bool>,
+    chance_of_clogging: u64,
+    random: Random,
+    pub over: bool,
+    /// The first thing that went wrong, as the stage sees it: whose it was, none if it is nobody's.
+    pub first_fault: Option<Option<u32>>,
+}
+
+impl Agent {
+    /// The agent of a script; `missing` are instances whose program does not exist.
+    pub fn new(script: &Script, missing: Vec<bool>, mut random: Random) -> Agent {
+        let n = script.plan.instances.len();
+        let ledger = Ledger::for_run(script.plan.memory);
+        let mut secret = random.split();
+        let core = Core::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
+        let custody = Custody::new(core.plan(), core.wiring(), script.cores).expect("a board");
+        Agent {
+            core,
+            custody,
+            clogged: (0..n).map(|_| VecDeque::new()).collect(),
+            accepted: vec![false; n],
+            closing: vec![false; n],
+            missing,
+            chance_of_clogging: script.clogged,
+            random,
+            over: false,
+            first_fault: None,
+        }
+    }
+
+    /// What an instance finds in its environment.
+    pub fn identity(&self, who: u32) -> Identity {
+        let [agent, instance, token] = self.core.environment(who).map(|(_, value)| value);
+        Identity { agent, instance, token }
+    }
+
+    /// The run begins.
+    pub fn begin(&mut self, shared: &mut Shared) {
+        let actions = self.core.begin();
+        self.act(actions, shared);
+    }
+
+    fn fault(&mut self, whose: Option<u32>) {
+        if self.core.ending().is_none() {
+            self.first_fault.get_or_insert(whose);
+        }
+    }
+
+    /// Somebody wants the run to stop.
+    pub fn stop(&mut self, shared: &mut Shared) {
+        self.fault(None);
+        let actions = self.core.stop(Outcome::Stopped);
+        self.act(actions, shared);
+    }
+
+    /// The next thing from an instance's socket.
+    pub fn arrives(&mut self, who: u32, shared: &mut Shared) {
+        if let Some(what) = shared.up[who as usize].pop_front() {
+            self.take(who, what, shared);
+        }
+    }
+
+    fn take(&mut self, who: u32, what: Upward, shared: &mut Shared) {
+        let link = Link::from(who);
+        match what {
+            Upward::Connected => {
+                self.accepted[who as usize] = true;
+                let actions = self.core.connected(link, Caller { user: USER, pid: 100 + who });
+                self.act(actions, shared);
+            }
+            Upward::Closed => self.core.closed(link),
+            Upward::Frame(bytes) => {
+                let request = from_bytes::<Request>(&bytes).expect("instances of ours make sense");
+                shared.tell(|| format!("agent hears from part{who}: {request:?}"));
+                if matches!(request, Request::Failed { .. }) {
+                    self.fault(Some(who));
+                }
+                let actions = self.core.request(link, request);
+                self.act(actions, shared);
+            }
+        }
+    }
+
+    /// An instance's process is gone. What it had said comes before that.
+    pub fn exits(&mut self, who: u32, exit: Exit, clean: bool, shared: &mut Shared) {
+        if self.core.link_of(who).is_some() || !self.accepted[who as usize] {
+            while let Some(what) = shared.up[who as usize].pop_front() {
+                self.take(who, what, shared);
+            }
+        }
+        shared.tell(|| format!("agent sees that part{who} is gone: {exit}"));
+        if !clean {
+            self.fault(Some(who));
+        }
+        let actions = self.core.exited(who, exit);
+        self.act(actions, shared);
+    }
+
+    /// An instance's socket has room again.
+    pub fn clears(&mut self, who: u32, shared: &mut Shared) {
+        while let Some(frame) = self.clogged[who as usize].pop_front() {
+            shared.down[who as usize].push_back(frame);
+        }
+        if self.closing[who as usize] {
+            shared.closed[who as usize] = true;
+            self.core.closed(Link::from(who));
+        }
+        let actions = self.core.sent_late(Link::from(who));
+        self.act(actions, shared);
+    }
+
+    /// The time of grace is over.
+    pub fn grace_ends(&mut self, shared: &mut Shared) {
+        let actions = self.core.grace_is_over();
+        self.act(actions, shared);
+    }
+
+    fn act(&mut self, actions: Vec<Action>, shared: &mut Shared) {
+        for action in actions {
+            self.act_once(action, shared);
+        }
+    }
+
+    fn act_once(&mut self, action: Action, shared: &mut Shared) {
+        match action {
+            Action::Answer { link, notice, memory } => self.send(link, &notice, &memory, shared),
+            Action::Tell { link, endpoint, notice, memory } => {
+                self.send(link, &notice, &memory, shared);
+                self.call(endpoint);
+            }
+            Action::Call { endpoint } => self.call(endpoint),
+            Action::MakeSlab { link, endpoint, slab, bytes } => {
+                match self.custody.make_slab(endpoint, slab, bytes) {
+                    Ok(fd) => self.send_with(link, &Notice::Granted { slab }, vec![fd], shared),
+                    Err(why) => {
+                        let actions = self.core.slab_refused(link, endpoint, slab, why);
+                        self.act(actions, shared);
+                    }
+                }
+            }
+            Action::DropSlab { endpoint, slab } => self.custody.drop_slab(endpoint, slab),
+            Action::DropEndpoint { endpoint } => self.custody.drop_endpoint(endpoint),
+            Action::Close { link } => {
+                self.closing[link as usize] = true;
+                if self.clogged[link as usize].is_empty() {
+                    shared.closed[link as usize] = true;
+                    self.core.closed(link);
+                }
+            }
+            Action::Start { instance } => self.start(instance, shared),
+            Action::Watch { .. } | Action::Ask { .. } => unreachable!("no instance is by hand, nobody asks"),
+            Action::Push { instance: who, push } => {
+                shared.tell(|| format!("agent pushes part{who}: {push:?}"));
+                let delay = self.random.scaled(MS);
+                shared.post(
+                    delay,
+                    match push {
+                        Push::Terminate => Event::Terminates { who },
+                        Push::Kill => Event::Kills { who },
+                    },
+                );
+            }
+            Action::Asleep { endpoint } => {
+                let board = self.custody.board();
+                if let Some(bell) = board.doorbell(endpoint) {
+                    board.fall_asleep(bell);
+                }
+            }
+            Action::Grace => shared.post(GRACE, Event::GraceEnds),
+            Action::Report(Report::Ending(outcome)) => {
+                shared.tell(|| format!("agent ends the run: {outcome:?}"));
+                shared.ending = true;
+            }
+            Action::Report(_) => {}
+            Action::Over => self.over = true,
+        }
+    }
+
+    fn start(&mut self, who: u32, shared: &mut Shared) {
+        if self.core.ending().is_some() {
+            return;
+        }
+        if self.missing[who as usize] {
+            self.fault(Some(who));
+            let actions = self.core.not_started(who, "there is no such program".into());
+            return self.act(actions, shared);
+        }
+        self.core.started(who, 100 + who);
+        let delay = self.random.scaled(500 * US);
+        shared.post(delay, Event::Starts { who });
+    }
+
+    fn call(&self, endpoint: u32) {
+        if let Some(bell) = self.custody.board().doorbell(endpoint) {
+            bell.call();
+        }
+    }
+
+    fn send(&mut self, link: Link, notice: &Notice, memory: &[Memory], shared: &mut Shared) {
+        let fds: Result<Vec<OwnedFd>, _> =
+            memory.iter().map(|&memory| self.custody.descriptor(memory)).collect();
+        match fds {
+            Ok(fds) => self.send_with(link, notice, fds, shared),
+            Err(error) => shared.accuse(format!("the agent has not what it wants to hand out: {error}")),
+        }
+    }
+
+    fn send_with(&mut self, link: Link, notice: &Notice, fds: Vec<OwnedFd>, shared: &mut Shared) {
+        let who = link as u32;
+        shared.tell(|| format!("agent says to part{who}: {}", brief(notice)));
+        let frame = Frame { bytes: to_bytes(notice), fds };
+        let clogged = &mut self.clogged[who as usize];
+        if clogged.is_empty() {
+            if !self.random.percent(self.chance_of_clogging) {
+                shared.down[who as usize].push_back(frame);
+                return;
+            }
+            let delay = self.random.scaled(3 * MS);
+            shared.post(delay, Event::Clears { who });
+        }
+        clogged.push_back(frame);
+    }
+}
+
+fn brief(notice: &Notice) -> String {
+    match notice {
+        Notice::Welcome(_) => "Welcome".into(),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,14 @@
+//! Whole runs of the product's code in one process, under a virtual clock: instances on real endpoints, with the real
+//! agent's logic and custody, through random schedules of delays, reorderings and crashes. A schedule follows from
+//! its seed alone. What it must hold to is in `verdict`.
+
+mod agent;
+mod line;
+mod part;
+mod random;
+mod schedule;
+mod script;
+mod stage;
+mod verdict;
+
+pub use schedule::{run, Account};

@@ -1,0 +1,127 @@
+//! An instance's line to its agent, and its clock and its bed: the product's own `AgentLine` over a socket of the
+//! stage.
+
+use crate::stage::{Actor, Event, Handover, Upward};
+use ligament_instance::connection::AgentLine;
+use ligament_shm::board::Doorbell;
+use ligament_shm::endpoint::{AgentNotice, Opened};
+use ligament_shm::socket::{Frame, Frames};
+use ligament_shm::{Custodian, ShmError};
+use rustix::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What passes between two looks at the clock, ns.
+const LOOK: u64 = 5_000;
+
+/// An instance's socket.
+pub struct Pipe {
+    actor: Rc<Actor>,
+}
+
+impl Pipe {
+    /// Connects to the agent.
+    pub fn connect(actor: Rc<Actor>) -> Pipe {
+        let pipe = Pipe { actor };
+        pipe.put(Upward::Connected);
+        pipe
+    }
+
+    fn put(&self, what: Upward) {
+        let mut shared = self.actor.shared();
+        let who = self.actor.me;
+        shared.up[who as usize].push_back(what);
+        let delay = shared.delay();
+        shared.post(delay, Event::Arrives { who });
+    }
+}
+
+impl Frames for Pipe {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), ShmError> {
+        self.actor.hook();
+        if self.is_gone() {
+            return Err(ShmError::AgentGone);
+        }
+        self.put(Upward::Frame(bytes.to_vec()));
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Frame, ShmError> {
+        loop {
+            if let Some(frame) = self.try_receive()? {
+                return Ok(frame);
+            }
+            self.actor.hand_over(Handover::Listens);
+        }
+    }
+
+    fn try_receive(&mut self) -> Result<Option<Frame>, ShmError> {
+        self.actor.hook();
+        if let Some(frame) = self.actor.shared().down[self.actor.me as usize].pop_front() {
+            return Ok(Some(frame));
+        }
+        if self.is_gone() {
+            return Err(ShmError::AgentGone);
+        }
+        Ok(None)
+    }
+
+    fn is_gone(&self) -> bool {
+        let shared = self.actor.shared();
+        shared.agent_gone || shared.closed[self.actor.me as usize]
+    }
+}
+
+/// The line.
+pub struct Line {
+    pub agent: AgentLine<Pipe>,
+    actor: Rc<Actor>,
+}
+
+impl Line {
+    /// Puts it together.
+    pub fn new(agent: AgentLine<Pipe>, actor: Rc<Actor>) -> Line {
+        Line { agent, actor }
+    }
+}
+
+impl Custodian for Line {
+    fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
+        self.agent.new_slab(bytes)
+    }
+
+    fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError> {
+        self.agent.drop_slab(slab)
+    }
+
+    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+        self.agent.open_ring(to, offset, slots)
+    }
+
+    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+        self.agent.fetch_slab(of, slab)
+    }
+
+    fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError> {
+        self.agent.notices()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.agent.is_gone()
+    }
+
+    fn now(&self) -> u64 {
+        self.actor.hook();
+        let mut shared = self.actor.shared();
+        shared.clock += LOOK;
+        shared.clock
+    }
+
+    fn give_way(&mut self) {
+        self.actor.hook();
+    }
+
+    fn sleep(&mut self, bell: &Doorbell, seen: u32, at_most: Duration) {
+        self.actor.sleeps(seen, at_most.as_nanos() as u64, || bell.has_rung(seen));
+    }
+}

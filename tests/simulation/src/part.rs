@@ -1,0 +1,434 @@
+//! What an instance plays: it registers, goes through its program on a real endpoint, and ends. It checks all that
+//! it receives against what must have been sent.
+
+use crate::line::{Line, Pipe};
+use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
+use crate::stage::{Actor, Ending};
+use ligament_instance::connection::{AgentLine, Identity};
+use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::{Endpoint, ShmError};
+use ligament_wire::control::{ChannelInfo, Request};
+use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
+use std::rc::Rc;
+
+/// How far an instance has come: what is compared when the run is over.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// It has been welcomed.
+    pub registered: bool,
+    /// It has said that it is done.
+    pub finished: bool,
+    /// By channel of the run: messages sent and received, whether it has ended the channel, and seen its end.
+    pub channels: Vec<Passed>,
+    /// It was told that the run ends, or that the agent is gone.
+    pub told: bool,
+}
+
+impl Progress {
+    /// None yet, in a run of so many channels.
+    pub fn of(channels: usize) -> Progress {
+        Progress { channels: vec![Passed::default(); channels], ..Progress::default() }
+    }
+}
+
+/// What passed on a channel, as seen from one end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passed {
+    pub sent: usize,
+    pub received: usize,
+    pub end_sent: bool,
+    pub end_received: bool,
+}
+
+/// How a part ends by itself.
+enum Stop {
+    /// As the program wants.
+    Done,
+    /// With this exit status.
+    Exit(i32),
+    /// By an error of the library.
+    Error(ShmError),
+}
+
+impl From<ShmError> for Stop {
+    fn from(error: ShmError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+/// An instance at play.
+pub struct Part<'a> {
+    actor: Rc<Actor>,
+    script: &'a Script,
+    manners: Manners,
+    /// Step at which it is to fail or to leave.
+    fails_at: Option<usize>,
+    leaves_at: Option<usize>,
+    pub progress: Progress,
+    endpoint: Option<Endpoint<Line>>,
+    sends: Vec<ChannelInfo>,
+    receives: Vec<ChannelInfo>,
+    /// Values that are kept: until which step, the letter, the value.
+    kept: Vec<(usize, u32, Value)>,
+}
+
+/// Element `i` of letter `letter`.
+fn element(letter: u32, i: usize) -> u64 {
+    (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(letter).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+fn elements(letter: u32, count: u32) -> Vec<u64> {
+    (0..count as usize).map(|i| element(letter, i)).collect()
+}
+
+fn bytes_of(elements: &[u64]) -> Vec<u8> {
+    elements.iter().flat_map(|element| element.to_ne_bytes()).collect()
+}
+
+/// Bytes of the body of a letter.
+pub fn body_len(letter: &Letter) -> u64 {
+    letter.elements.map_or(0, |count| {
+        let shape = [u64::from(count)];
+        array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut Vec::new()).expect("a plain array")
+    })
+}
+
+fn is_letter(number: u32, letter: &Letter, value: &Value) -> bool {
+    match (letter.elements, value) {
+        (None, Value::None) => true,
+        (Some(count), Value::Array(array)) => array.as_slice::<u64>().is_some_and(|elements| {
+            elements.len() == count as usize
+                && elements.iter().enumerate().all(|(i, &found)| found == element(number, i))
+        }),
+        _ => false,
+    }
+}
+
+impl<'a> Part<'a> {
+    /// A part that has not begun.
+    pub fn new(
+        actor: Rc<Actor>,
+        script: &'a Script,
+        fails_at: Option<usize>,
+        leaves_at: Option<usize>,
+    ) -> Part<'a> {
+        let progress = Progress::of(script.plan.channels.len());
+        Part {
+            manners: script.manners[actor.me as usize],
+            actor,
+            script,
+            fails_at,
+            leaves_at,
+            progress,
+            endpoint: None,
+            sends: Vec::new(),
+            receives: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Plays it to its end.
+    pub fn play(&mut self, identity: &Identity) -> Ending {
+        let status = match self.go_through(identity) {
+            Ok(()) | Err(Stop::Done) => 0,
+            Err(Stop::Exit(status)) => status,
+            Err(Stop::Error(error)) => self.falls_over(error),
+        };
+        if self.manners.tidies {
+            self.kept.clear();
+            self.endpoint = None;
+        }
+        self.actor.pauses(self.manners.lingers);
+        Ending::Status(status)
+    }
+
+    fn go_through(&mut self, identity: &Identity) -> Result<(), Stop> {
+        self.actor.pauses(self.manners.late);
+        self.register(identity)?;
+        let script = self.script;
+        for (number, step) in script.programs[self.actor.me as usize].iter().enumerate() {
+            self.comes_to(number)?;
+            self.take(step, number)?;
+            self.check_told();
+            self.let_go(number)?;
+        }
+        self.comes_to(script.programs[self.actor.me as usize].len())?;
+        self.let_go(usize::MAX)?;
+        self.finish()?;
+        Ok(())
+    }
+
+    fn register(&mut self, identity: &Identity) -> Result<(), Stop> {
+        let pipe = Pipe::connect(self.actor.clone());
+        let registered = AgentLine::register_over(pipe, identity, None, "simulation");
+        let (line, welcome, foundation) = match registered {
+            Ok(registered) => registered,
+            Err(error) => {
+                let words = format!("could not register: {error}");
+                return Err(self.excused(&words));
+            }
+        };
+        self.sends = welcome.sends;
+        self.receives = welcome.receives;
+        let line = Line::new(line, self.actor.clone());
+        let mut endpoint = Endpoint::new(foundation, &self.sends, &self.receives, line)?;
+        if self.manners.interrupted > 0 {
+            endpoint.set_interrupt_check(self.actor.signals(self.manners.interrupted));
+        }
+        self.endpoint = Some(endpoint);
+        self.progress.registered = true;
+        let me = self.actor.me;
+        self.actor.shared().tell(|| format!("part{me} is welcomed"));
+        Ok(())
+    }
+
+    /// An error that only the end of the run excuses.
+    fn excused(&mut self, words: &str) -> Stop {
+        let me = self.actor.me;
+        let mut shared = self.actor.shared();
+        shared.tell(|| format!("part{me}: {words}"));
+        if !shared.ending && !shared.agent_gone {
+            shared.accuse(format!("part{me} {words}"));
+        }
+        drop(shared);
+        self.progress.told = true;
+        Stop::Exit(1)
+    }
+
+    fn endpoint(&mut self) -> &mut Endpoint<Line> {
+        self.endpoint.as_mut().expect("it has registered")
+    }
+
+    fn comes_to(&mut self, step: usize) -> Result<(), Stop> {
+        let me = self.actor.me;
+        if self.fails_at == Some(step) {
+            self.actor.shared().tell(|| format!("part{me} reports an error"));
+            self.endpoint().end(true);
+            self.endpoint().custodian().agent.tell(&Request::Failed { why: format!("part{me} is unwell") })?;
+            return Err(Stop::Exit(1));
+        }
+        if self.leaves_at == Some(step) {
+            self.actor.shared().tell(|| format!("part{me} leaves early"));
+            return Err(Stop::Done);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, step: &Step, number: usize) -> Result<(), Stop> {
+        match step {
+            Step::Compute(ns) => self.actor.pauses(ns * self.manners.slowness),
+            Step::Send { to, message } => self.send(to, *message)?,
+            Step::Receive { channel, how, keep } => {
+                self.await_message(*channel, *how)?;
+                self.receive(*channel, number + *keep as usize)?;
+            }
+            Step::ReceiveAny { channels, keep } => {
+                let mut left = channels.clone();
+                while !left.is_empty() {
+                    let indices: Vec<usize> = left.iter().map(|&channel| self.incoming(channel)).collect();
+                    let found = self.again(|me| me.endpoint().wait_any(&indices, None))?;
+                    self.check_told();
+                    let at = indices.iter().position(|&i| i == found).expect("one of those asked for");
+                    self.receive(left.remove(at), number + *keep as usize)?;
+                }
+            }
+            Step::ReceiveEnd { channel } => {
+                let index = self.incoming(*channel);
+                let arrived = self.again(|me| me.endpoint().receive(index, None))?;
+                if !arrived.header.is_end() {
+                    self.accuse(format!("received a message on channel {channel} where its end was due"));
+                }
+                self.endpoint().recycle(arrived);
+                self.progress.channels[*channel as usize].end_received = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does it, and again whenever a signal ended it.
+    fn again<T>(&mut self, does: impl Fn(&mut Self) -> Result<T, ShmError>) -> Result<T, ShmError> {
+        loop {
+            match does(self) {
+                Err(ShmError::Interrupted) => {
+                    self.actor.was_untold();
+                    self.actor.pauses(US);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn incoming(&self, channel: u32) -> usize {
+        self.receives.iter().position(|info| info.id == channel).expect("the plan has it")
+    }
+
+    fn outgoing(&self, channel: u32) -> usize {
+        self.sends.iter().position(|info| info.id == channel).expect("the plan has it")
+    }
+
+    fn send(&mut self, to: &[u32], number: u32) -> Result<(), Stop> {
+        let letter = self.script.letters[number as usize];
+        let indices: Vec<usize> = to.iter().map(|&channel| self.outgoing(channel)).collect();
+        let me = self.actor.me;
+        self.actor.shared().tell(|| format!("part{me} sends letter {number} ({letter:?}) on {to:?}"));
+        let sent = self.again(|me| me.send_letter(&indices, number, letter));
+        if let (Err(ShmError::OutOfMemory { .. }), true) = (&sent, self.script.short_of_memory) {
+            // What a code does that cannot go on.
+            let why = sent.unwrap_err().to_string();
+            self.actor.shared().tell(|| format!("part{me}: {why}"));
+            self.endpoint().end(true);
+            self.endpoint().custodian().agent.tell(&Request::Failed { why })?;
+            return Err(Stop::Exit(1));
+        }
+        sent?;
+        for &channel in to {
+            self.progress.channels[channel as usize].sent += 1;
+        }
+        self.actor.shared().note(&[1, u64::from(me), u64::from(number)]);
+        Ok(())
+    }
+
+    fn send_letter(&mut self, to: &[usize], number: u32, letter: Letter) -> Result<(), ShmError> {
+        let header = Header { kind: Kind::Data, timestamp: f64::from(number), ..Header::default() };
+        let header = HeaderWords::from(header);
+        let Some(count) = letter.elements else {
+            return self.endpoint().send(to, header, &Nothing);
+        };
+        let data = elements(number, count);
+        let shape = [u64::from(count)];
+        if letter.by == By::Value {
+            let mut encoder = Encoder::new();
+            let value = ValueRef::Array(ArrayRef::from_slice(&data, &shape, Order::RowMajor));
+            return self.endpoint().send(to, header, &encoder.plan(&value).expect("a plain array"));
+        }
+        let mut head = Vec::new();
+        let len = array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut head).expect("a plain array");
+        let data = bytes_of(&data);
+        if letter.by == By::Elements {
+            return self.endpoint().send(to, header, &Contiguous { head: &head, data: &data });
+        }
+        let mut loan = self.endpoint().loan(data.len() as u64)?;
+        loan.bytes_mut().copy_from_slice(&data);
+        self.endpoint().send_loan(to, header, loan, &head, len)
+    }
+
+    /// Waits as the step wants to, until a receive returns at once, or leaves the waiting to that.
+    fn await_message(&mut self, channel: u32, how: How) -> Result<(), Stop> {
+        let index = self.incoming(channel);
+        match how {
+            How::Forever => {}
+            How::InTurns(ns) => loop {
+                let deadline = self.actor.shared().clock + ns;
+                match self.again(|me| me.endpoint().wait_any(&[index], Some(deadline))) {
+                    Err(ShmError::TimedOut) => {
+                        self.actor.was_untold();
+                        self.actor.pauses(ns);
+                    }
+                    Err(error) => return Err(error.into()),
+                    Ok(_) => break,
+                }
+            },
+            How::Polling(ns) => {
+                while !self.endpoint().poll(index)? {
+                    self.actor.pauses(ns);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, channel: u32, keep_until: usize) -> Result<(), Stop> {
+        let me = self.actor.me;
+        let index = self.incoming(channel);
+        let mut arrived = self.again(|me| me.endpoint().receive(index, None))?;
+        let passed = &mut self.progress.channels[channel as usize];
+        let due = self.script.sent[channel as usize].get(passed.received).copied();
+        passed.received += 1;
+        if arrived.header.is_end() {
+            self.accuse(format!("found the end of channel {channel} where letter {due:?} was due"));
+            return Ok(());
+        }
+        let value = arrived.take_value()?;
+        let time = arrived.header.timestamp();
+        self.endpoint().recycle(arrived);
+        self.actor.shared().tell(|| format!("part{me} has received {time} on channel {channel}"));
+        self.actor.shared().note(&[2, u64::from(me), u64::from(channel), time.to_bits()]);
+        match due {
+            Some(number) if f64::from(number) == time => {
+                self.check(number, &value, "when it came");
+                self.kept.push((keep_until, number, value));
+            }
+            _ => self.accuse(format!("received letter {time} on channel {channel} where {due:?} was due")),
+        }
+        Ok(())
+    }
+
+    fn check(&self, number: u32, value: &Value, when: &str) {
+        if !is_letter(number, &self.script.letters[number as usize], value) {
+            self.accuse(format!("holds letter {number}, and it was not what was sent {when}"));
+        }
+    }
+
+    /// Lets go of values whose time has come; what they are must not have changed.
+    fn let_go(&mut self, step: usize) -> Result<(), Stop> {
+        let (gone, kept) = std::mem::take(&mut self.kept).into_iter().partition(|(until, ..)| *until <= step);
+        self.kept = kept;
+        let gone: Vec<(usize, u32, Value)> = gone;
+        for (_, number, value) in &gone {
+            self.check(*number, value, "when it was let go");
+        }
+        Ok(())
+    }
+
+    fn accuse(&self, words: String) {
+        let me = self.actor.me;
+        self.actor.shared().accuse(format!("part{me} {words}"));
+    }
+
+    /// Nobody may find what it waits for only because it looks up from its sleep now and then.
+    fn check_told(&self) {
+        if self.actor.was_untold() {
+            self.accuse("had slept out its time before it found what had been there: a lost wake-up".into());
+        }
+    }
+
+    /// As `Instance::finish`.
+    fn finish(&mut self) -> Result<(), Stop> {
+        for index in 0..self.sends.len() {
+            self.again(|me| me.endpoint().end_channel(index))?;
+            let channel = self.sends[index].id as usize;
+            self.progress.channels[channel].end_sent = true;
+            self.check_told();
+        }
+        let me = self.actor.me;
+        self.actor.shared().tell(|| format!("part{me} is done"));
+        self.endpoint().end(false);
+        self.endpoint().custodian().agent.tell(&Request::Finished)?;
+        self.progress.finished = true;
+        Ok(())
+    }
+
+    /// The library says that it cannot go on: only the end of the run, or of the agent, excuses that.
+    fn falls_over(&mut self, error: ShmError) -> i32 {
+        let words = format!("could not go on: {error}");
+        match error {
+            // An agent's end is noticed within a second, by looking: there is nobody left to tell of it.
+            ShmError::AgentGone => {
+                self.actor.was_untold();
+            }
+            ShmError::RunEnds(_) => self.check_told(),
+            _ => {
+                self.accuse(words);
+                return 1;
+            }
+        }
+        self.excused(&words);
+        if !self.manners.obeys {
+            // Hangs: only a signal ends it.
+            loop {
+                self.actor.pauses(1_000 * MS);
+            }
+        }
+        1
+    }
+}

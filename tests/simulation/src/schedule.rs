@@ -1,0 +1,359 @@
+//! One schedule, from its first move to its last.
+
+use crate::agent::Agent;
+use crate::part::{Part, Progress};
+use crate::random::Random;
+use crate::script::{Script, Trouble, MS};
+use crate::stage::{Actor, Cue, Ending, Event, Handover, Shared, Upward};
+use crate::verdict;
+use ligament_agent::Exit;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+
+/// No schedule takes so many moves, or so long (ns).
+const MOST_MOVES: u64 = 100_000;
+const LONGEST: u64 = 600_000 * MS;
+
+/// What became of a schedule.
+#[derive(Debug, Clone, Default)]
+pub struct Account {
+    pub seed: u64,
+    /// What went against the rules; empty if nothing did.
+    pub wrong: Vec<String>,
+    /// What happened, a line for each thing, if it was asked for.
+    pub story: Vec<String>,
+    /// Stands for all that happened: equal for equal schedules.
+    pub digest: u64,
+    /// Letters received.
+    pub received: u64,
+    pub moves: u64,
+    /// How it ended: `done`, `failed`, `stopped`, `agent gone`.
+    pub end: &'static str,
+    /// What went wrong on purpose.
+    pub troubles: usize,
+    /// How often an instance slept for as long as it wanted.
+    pub slept_out: u64,
+}
+
+/// Where an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Its process has not been started.
+    Outside,
+    /// It has handed over.
+    Waits(Handover),
+    /// Its process is gone, and how.
+    Gone(Exit),
+}
+
+struct Player {
+    place: Place,
+    turn: u64,
+    /// It will go on: do not wake it again.
+    awaited: bool,
+    cue: Sender<Cue>,
+    /// It ended because others, or the director as the system, wanted it to.
+    pushed: bool,
+}
+
+struct Director<'s> {
+    script: &'s Script,
+    shared: Arc<Mutex<Shared>>,
+    agent: Agent,
+    players: Vec<Player>,
+    results: &'s [Mutex<Progress>],
+    handovers: Receiver<(u32, Handover)>,
+    moves: u64,
+}
+
+/// Plays the schedule of a seed; `tells` if its story is wanted.
+pub fn run(seed: u64, tells: bool) -> Account {
+    let mut random = Random::new(seed ^ 0x6c69_6761_6d65_6e74);
+    let script = Script::new(&mut random);
+    let n = script.plan.instances.len();
+    let shared = Shared::new(n, random.split(), script.restless, script.latency, tells);
+    let shared = Arc::new(Mutex::new(shared));
+    let missing =
+        |who| script.troubles.iter().any(|t| matches!(t, Trouble::NotStarted { who: w } if *w == who));
+    let agent = Agent::new(&script, (0..n as u32).map(missing).collect(), random.split());
+    let results: Vec<Mutex<Progress>> =
+        (0..n).map(|_| Mutex::new(Progress::of(script.plan.channels.len()))).collect();
+    std::thread::scope(|scope| {
+        let (hand_over, handovers) = channel();
+        let mut players = Vec::new();
+        for me in 0..n as u32 {
+            let (cue, hear) = channel();
+            let (shared, script, results) = (shared.clone(), &script, &results);
+            let (hand_over, identity) = (hand_over.clone(), agent.identity(me));
+            scope.spawn(move || {
+                let actor = Rc::new(Actor::new(me, shared, hear, hand_over));
+                let troubled = |wanted: &dyn Fn(&Trouble) -> Option<usize>| {
+                    script.troubles.iter().filter_map(wanted).min()
+                };
+                let fails = troubled(&|t| match t {
+                    Trouble::Fails { who, step } if *who == me => Some(*step),
+                    _ => None,
+                });
+                let leaves = troubled(&|t| match t {
+                    Trouble::Leaves { who, step } if *who == me => Some(*step),
+                    _ => None,
+                });
+                let mut part = Part::new(actor.clone(), script, fails, leaves);
+                let ending = catch_unwind(AssertUnwindSafe(|| {
+                    actor.enters();
+                    part.play(&identity)
+                }));
+                let ending = match ending {
+                    Ok(ending) => ending,
+                    Err(what) if what.is::<crate::stage::Struck>() => Ending::Struck,
+                    Err(_) => {
+                        actor.shared().accuse(format!("part{me} panicked"));
+                        Ending::Struck
+                    }
+                };
+                *results[me as usize].lock().expect("nobody panics with it") = part.progress.clone();
+                actor.leaves(ending);
+            });
+            players.push(Player { place: Place::Outside, turn: 0, awaited: false, cue, pushed: false });
+        }
+        let mut director = Director {
+            script: &script,
+            shared: shared.clone(),
+            agent,
+            players,
+            results: &results,
+            handovers,
+            moves: 0,
+        };
+        director.direct();
+        let account = director.account(seed);
+        director.clear_the_stage();
+        account
+    })
+}
+
+impl Director<'_> {
+    fn direct(&mut self) {
+        let shared = self.shared.clone();
+        self.agent.begin(&mut shared.lock().expect("nobody panics with it"));
+        while !self.is_over() {
+            self.moves += 1;
+            let clock = self.lock().clock;
+            if self.moves > MOST_MOVES || clock > LONGEST {
+                let (moves, seconds) = (self.moves, clock / (1000 * MS));
+                self.lock().accuse(format!("the run had not ended after {moves} moves and {seconds} s"));
+                break;
+            }
+            self.trouble();
+            let event = shared.lock().expect("nobody panics with it").next();
+            let Some(event) = event else {
+                let mut shared = shared.lock().expect("nobody panics with it");
+                shared.accuse("nothing can happen any more, and the run has not ended".into());
+                break;
+            };
+            self.happens(event);
+            self.wake();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let gone = || self.players.iter().all(|player| matches!(player.place, Place::Gone(_) | Place::Outside));
+        self.agent.over || (self.lock().agent_gone && gone())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
+        self.shared.lock().expect("nobody panics with it")
+    }
+
+    /// What goes wrong now.
+    fn trouble(&mut self) {
+        for trouble in &self.script.troubles {
+            match *trouble {
+                Trouble::Crash { who, after, exit } if after == self.moves => {
+                    self.lock().tell(|| format!("part{who} crashes: {exit}"));
+                    self.strike(who, exit, false);
+                }
+                Trouble::Stop { after } if after == self.moves && !self.lock().agent_gone => {
+                    let shared = self.shared.clone();
+                    self.agent.stop(&mut shared.lock().expect("nobody panics with it"));
+                }
+                Trouble::AgentDies { after } if after == self.moves => {
+                    let mut shared = self.shared.lock().expect("nobody panics with it");
+                    shared.tell(|| "the agent is killed".into());
+                    shared.agent_gone = true;
+                    // The system's death signal ends the instances, mostly at once; the guard ends the rest.
+                    for who in 0..self.players.len() as u32 {
+                        let at_once = shared.random.percent(50);
+                        let delay = shared.random.scaled(if at_once { MS } else { 5000 * MS });
+                        shared.post(delay, Event::Kills { who });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn happens(&mut self, event: Event) {
+        let shared = self.shared.clone();
+        let dead = self.lock().agent_gone;
+        match event {
+            Event::Go { who, turn } => self.cue(who, turn, Cue::Go),
+            Event::TimeIsOver { who, turn } => {
+                if self.players[who as usize].turn == turn && !self.players[who as usize].awaited {
+                    self.cue(who, turn, Cue::TimeIsOver);
+                }
+            }
+            Event::Starts { who } => {
+                let player = &self.players[who as usize];
+                if player.place == Place::Outside {
+                    let turn = player.turn;
+                    self.cue(who, turn, Cue::Go);
+                }
+            }
+            Event::Terminates { who } if self.script.manners[who as usize].dies_of_term => {
+                self.strike(who, Exit::Signal(15), true);
+            }
+            Event::Terminates { .. } => {}
+            Event::Kills { who } => self.strike(who, Exit::Signal(9), true),
+            _ if dead => {}
+            Event::Arrives { who } => {
+                self.agent.arrives(who, &mut shared.lock().expect("nobody panics with it"))
+            }
+            Event::Clears { who } => self.agent.clears(who, &mut shared.lock().expect("nobody panics with it")),
+            Event::Exits { who } => {
+                let Place::Gone(exit) = self.players[who as usize].place else {
+                    unreachable!("it is posted when it is gone")
+                };
+                let clean =
+                    self.has_finished(who) && exit == Exit::Status(0) || self.players[who as usize].pushed;
+                self.agent.exits(who, exit, clean, &mut shared.lock().expect("nobody panics with it"));
+            }
+            Event::GraceEnds => self.agent.grace_ends(&mut shared.lock().expect("nobody panics with it")),
+        }
+    }
+
+    fn has_finished(&self, who: u32) -> bool {
+        self.results[who as usize].lock().expect("nobody panics with it").finished
+    }
+
+    /// Lets an instance go on until it hands over.
+    fn cue(&mut self, who: u32, turn: u64, cue: Cue) {
+        let player = &mut self.players[who as usize];
+        if player.turn != turn || matches!(player.place, Place::Gone(_)) {
+            return;
+        }
+        player.turn += 1;
+        player.awaited = false;
+        player.cue.send(cue).expect("its thread waits");
+        let (whose, why) = self.handovers.recv().expect("its thread does not end");
+        assert_eq!(whose, who, "only one moves at a time");
+        let mut shared = self.shared.lock().expect("nobody panics with it");
+        let clock = shared.clock;
+        shared.note(&[3, u64::from(who), clock]);
+        let turn = player.turn;
+        player.place = Place::Waits(why);
+        match why {
+            Handover::Pauses(ns) => shared.post(ns, Event::Go { who, turn }),
+            Handover::Sleeps { at_most, .. } => {
+                shared.post(at_most, Event::TimeIsOver { who, turn });
+                // A signal ends a sleep without a bell.
+                if self.script.manners[who as usize].interrupted > 0 && shared.random.percent(20) {
+                    let delay = shared.delay();
+                    shared.post(delay, Event::Go { who, turn });
+                }
+            }
+            Handover::Listens => {}
+            Handover::Ended(ending) => {
+                let exit = match ending {
+                    Ending::Status(status) => Exit::Status(status),
+                    // Whoever struck it says how.
+                    Ending::Struck => Exit::Signal(6),
+                };
+                drop(shared);
+                self.is_gone(who, exit);
+            }
+        }
+    }
+
+    /// Ends an instance's process as a signal does.
+    fn strike(&mut self, who: u32, exit: Exit, pushed: bool) {
+        let player = &mut self.players[who as usize];
+        if matches!(player.place, Place::Gone(_)) {
+            return;
+        }
+        player.pushed = pushed;
+        player.cue.send(Cue::Strike).expect("its thread waits");
+        let (whose, why) = self.handovers.recv().expect("its thread does not end");
+        assert!(whose == who && matches!(why, Handover::Ended(_)), "{why:?}");
+        self.is_gone(who, exit);
+    }
+
+    /// Its process is gone: the agent sees that its connection is closed and that its process is gone, in any order.
+    fn is_gone(&mut self, who: u32, exit: Exit) {
+        self.players[who as usize].place = Place::Gone(exit);
+        let told = self.results[who as usize].lock().expect("nobody panics with it").told;
+        self.players[who as usize].pushed |= told;
+        let mut shared = self.lock();
+        shared.tell(|| format!("part{who} is gone: {exit}"));
+        shared.up[who as usize].push_back(Upward::Closed);
+        let (first, second) = (shared.delay(), shared.delay());
+        shared.post(first, Event::Arrives { who });
+        shared.post(second, Event::Exits { who });
+    }
+
+    /// Whoever sleeps and whose bell has rung, or listens and has something to hear, goes on soon.
+    fn wake(&mut self) {
+        let mut shared = self.shared.lock().expect("nobody panics with it");
+        for (who, player) in self.players.iter_mut().enumerate() {
+            let Place::Waits(why) = player.place else { continue };
+            let ready = match why {
+                Handover::Sleeps { seen, .. } => {
+                    let bell = self.agent.custody.board().doorbell(who as u32);
+                    bell.expect("the board has a line for each").has_rung(seen)
+                }
+                Handover::Listens => !shared.down[who].is_empty() || shared.closed[who] || shared.agent_gone,
+                _ => false,
+            };
+            if ready && !player.awaited {
+                player.awaited = true;
+                let slowness = self.script.manners[who].slowness;
+                let delay = shared.random.scaled(60_000) * slowness;
+                shared.post(delay, Event::Go { who: who as u32, turn: player.turn });
+            }
+        }
+    }
+
+    fn account(&mut self, seed: u64) -> Account {
+        let progress: Vec<Progress> =
+            self.results.iter().map(|result| result.lock().expect("nobody panics with it").clone()).collect();
+        let mut shared = self.shared.lock().expect("nobody panics with it");
+        let complete = shared.wrong.is_empty();
+        if complete {
+            let wrong = verdict::of(self.script, &mut self.agent, &progress, shared.agent_gone);
+            wrong.into_iter().for_each(|words| shared.accuse(words));
+        }
+        Account {
+            seed,
+            wrong: std::mem::take(&mut shared.wrong),
+            story: shared.story.take().unwrap_or_default(),
+            digest: shared.digest,
+            received: progress.iter().flat_map(|p| &p.channels).map(|passed| passed.received as u64).sum(),
+            moves: self.moves,
+            end: if shared.agent_gone { "agent gone" } else { verdict::name(self.agent.core.ending()) },
+            troubles: self.script.troubles.len(),
+            slept_out: shared.slept_out,
+        }
+    }
+
+    /// Ends all threads.
+    fn clear_the_stage(self) {
+        for player in &self.players {
+            if !matches!(player.place, Place::Gone(_)) {
+                player.cue.send(Cue::Strike).expect("its thread waits");
+                let _ = self.handovers.recv();
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What is to happen in a schedule: a random model, what each of its instances does, and what goes wrong. Programs
+//! are cut from one order of all messages in which each is sent before it is received, so that with enough room, and
+//! unless something goes wrong, every run of them can end.
+
+use crate::random::Random;
+use ligament_agent::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_agent::Exit;
+use ligament_model::Operator;
+use std::collections::VecDeque;
+
+/// µs and ms of virtual time, in ns.
+pub const US: u64 = 1_000;
+pub const MS: u64 = 1_000_000;
+
+/// What an instance does next.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Its own work, ns.
+    Compute(u64),
+    /// Sends a message on channels (numbers in the run).
+    Send { to: Vec<u32>, message: u32 },
+    /// Receives the next message of a channel, and keeps its value for so many steps.
+    Receive { channel: u32, how: How, keep: u32 },
+    /// Receives one message of each of these, in the order in which they come.
+    ReceiveAny { channels: Vec<u32>, keep: u32 },
+    /// Receives the end of a channel.
+    ReceiveEnd { channel: u32 },
+}
+
+/// How to wait for a message.
+#[derive(Debug, Clone, Copy)]
+pub enum How {
+    Forever,
+    /// At most so many ns, then again.
+    InTurns(u64),
+    /// Looking every so many ns.
+    Polling(u64),
+}
+
+/// A message: its number is its content's seed and its timestamp.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter {
+    /// Elements of 8 bytes; none: a message without a value.
+    pub elements: Option<u32>,
+    pub by: By,
+}
+
+/// Which call sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Value,
+    Elements,
+    Loan,
+}
+
+/// How an instance takes it that the run ends, and how it ends itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Manners {
+    /// Dies by SIGTERM, as a program without a handler does.
+    pub dies_of_term: bool,
+    /// Ends when the library says that the run ends; else it hangs until it is killed.
+    pub obeys: bool,
+    /// Drops its endpoint before it ends, as a C++ program does and one that calls exit() does not.
+    pub tidies: bool,
+    /// How much slower than others it is.
+    pub slowness: u64,
+    /// Before it registers, ns.
+    pub late: u64,
+    /// From its last call to the end of its process, ns.
+    pub lingers: u64,
+    /// Percent of its sleeps that a signal ends, after which it tries again, as a Python code may.
+    pub interrupted: u64,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy)]
+pub enum Trouble {
+    /// The instance's process ends, after so many moves of the whole run.
+    Crash { who: u32, after: u64, exit: Exit },
+    /// It reports an error instead of its step of this number.
+    Fails { who: u32, step: usize },
+    /// It ends with exit status 0 instead of that step, and never said that it is done.
+    Leaves { who: u32, step: usize },
+    /// Its program does not exist.
+    NotStarted { who: u32 },
+    /// Somebody stops the run, after so many moves.
+    Stop { after: u64 },
+    /// The agent is killed, after so many moves.
+    AgentDies { after: u64 },
+}
+
+/// A schedule's script.
+pub struct Script {
+    pub plan: Plan,
+    /// By instance.
+    pub programs: Vec<Vec<Step>>,
+    pub manners: Vec<Manners>,
+    pub letters: Vec<Letter>,
+    /// By channel: the numbers of its letters.
+    pub sent: Vec<Vec<u32>>,
+    /// By channel: how many of them its reader wants; mostly all.
+    pub wanted: Vec<usize>,
+    pub troubles: Vec<Trouble>,
+    /// Processors that the instances may use.
+    pub cores: u32,
+    /// Whether memory is so short that a sender may get none.
+    pub short_of_memory: bool,
+    /// Percent of hooks at which an instance lets others go on.
+    pub restless: u64,
+    /// Percent of the agent's frames that an instance's socket has no room for at once.
+    pub clogged: u64,
+    /// The longest delay of a frame, ns.
+    pub latency: u64,
+}
+
+impl Script {
+    /// Writes one.
+    pub fn new(random: &mut Random) -> Script {
+        let n = random.between(2, 5) as u32;
+        let pairs = pairs(random, n);
+        // Messages are large for the memory there is, and are passed on in pieces.
+        let huge = random.percent(4);
+        let small_budgets = random.percent(40);
+        let short_of_memory = huge || random.percent(5);
+        let in_step = small_budgets || short_of_memory;
+        let memory = match (huge, short_of_memory) {
+            (true, _) => 10 << 20,
+            (false, true) => (2 << 20) * random.between(1, u64::from(n)),
+            (false, false) => 1 << 30,
+        };
+        let budgets: Vec<u64> =
+            pairs.iter().map(|_| if small_budgets { random.between(320, 3000) } else { 64 << 20 }).collect();
+        let mut script = Script {
+            plan: plan(n, &pairs, &budgets, memory, random),
+            programs: vec![Vec::new(); n as usize],
+            manners: (0..n).map(|_| manners(random)).collect(),
+            letters: Vec::new(),
+            sent: vec![Vec::new(); pairs.len()],
+            wanted: vec![0; pairs.len()],
+            troubles: Vec::new(),
+            cores: if random.percent(85) { 0 } else { random.between(1, 2) as u32 },
+            short_of_memory,
+            restless: *random.of(&[0, 1, 3, 10]),
+            clogged: *random.of(&[0, 0, 10, 40]),
+            latency: *random.of(&[US, 50 * US, 5 * MS]),
+        };
+        script.write_programs(&pairs, huge, in_step, random);
+        script.add_troubles(random);
+        script
+    }
+
+    fn write_programs(&mut self, pairs: &[(u32, u32)], huge: bool, in_step: bool, random: &mut Random) {
+        let n = self.programs.len();
+        let count = if huge { random.between(2, 5) } else { random.scaled(120) + 3 };
+        let channels: Vec<u32> = (0..pairs.len() as u32).collect();
+        let mut due: Vec<VecDeque<u32>> = vec![VecDeque::new(); n];
+        for message in 0..count as u32 {
+            let first = *random.of(&channels);
+            let (sender, _) = pairs[first as usize];
+            let mut to = vec![first];
+            for &other in &channels {
+                if other != first && pairs[other as usize].0 == sender && random.percent(30) {
+                    to.push(other);
+                }
+            }
+            if random.percent(40) {
+                self.programs[sender as usize].push(Step::Compute(random.scaled(3 * MS)));
+            }
+            self.letters.push(letter(random, huge));
+            for &channel in &to {
+                self.sent[channel as usize].push(message);
+                due[pairs[channel as usize].1 as usize].push_back(channel);
+            }
+            self.programs[sender as usize].push(Step::Send { to, message });
+            for (reader, due) in due.iter_mut().enumerate() {
+                if !due.is_empty() && (in_step || random.percent(25)) {
+                    self.read(reader, due, in_step, random);
+                }
+            }
+        }
+        for (reader, due) in due.iter_mut().enumerate() {
+            self.read(reader, due, in_step, random);
+        }
+        // Some are not interested in how it ends.
+        for (channel, &(sender, reader)) in pairs.iter().enumerate() {
+            if sender != reader && random.percent(60) {
+                self.programs[reader as usize].push(Step::ReceiveEnd { channel: channel as u32 });
+            }
+        }
+        self.untie_ends(pairs);
+        for (who, program) in self.programs.iter_mut().enumerate() {
+            // Who does not read what it sends to itself would wait for itself to.
+            if !pairs.contains(&(who as u32, who as u32)) {
+                lose_interest(program, random);
+            }
+        }
+        for step in self.programs.iter().flatten() {
+            match step {
+                Step::Receive { channel, .. } => self.wanted[*channel as usize] += 1,
+                Step::ReceiveAny { channels, .. } => {
+                    channels.iter().for_each(|&channel| self.wanted[channel as usize] += 1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Who waits for the end of a channel must not be waited for by its sender: only ends of later instances are
+    /// waited for.
+    fn untie_ends(&mut self, pairs: &[(u32, u32)]) {
+        for program in &mut self.programs {
+            program.retain(|step| match step {
+                Step::ReceiveEnd { channel } => {
+                    let (sender, reader) = pairs[*channel as usize];
+                    sender > reader
+                }
+                _ => true,
+            });
+        }
+    }
+
+    /// Has a reader receive what is due to it.
+    fn read(&mut self, reader: usize, due: &mut VecDeque<u32>, in_step: bool, random: &mut Random) {
+        let program = &mut self.programs[reader];
+        while !due.is_empty() {
+            let keep = if in_step || random.percent(70) { 0 } else { random.below(8) as u32 };
+            if random.percent(20) {
+                program.push(Step::Compute(random.scaled(3 * MS)));
+            }
+            let mut different: Vec<u32> = Vec::new();
+            for &channel in due.iter() {
+                if !different.contains(&channel) {
+                    different.push(channel);
+                }
+            }
+            if different.len() > 1 && random.percent(30) {
+                for channel in &different {
+                    let at = due.iter().position(|c| c == channel).expect("it came from there");
+                    due.remove(at);
+                }
+                program.push(Step::ReceiveAny { channels: different, keep });
+                continue;
+            }
+            // Any channel may be next: their order among each other is the reader's business.
+            let channel = *random.of(&different);
+            let at = due.iter().position(|&c| c == channel).expect("it came from there");
+            due.remove(at);
+            let how = match random.below(10) {
+                0 => How::InTurns(20 * US + random.scaled(5 * MS)),
+                1 => How::Polling(50 * US + random.scaled(MS)),
+                _ => How::Forever,
+            };
+            program.push(Step::Receive { channel, how, keep });
+        }
+    }
+
+    fn add_troubles(&mut self, random: &mut Random) {
+        let mut count = match random.below(10) {
+            0..=4 => 0,
+            5..=8 => 1,
+            _ => 2,
+        };
+        while count > 0 {
+            count -= 1;
+            let who = random.below(self.programs.len() as u64) as u32;
+            let step = random.below(self.programs[who as usize].len() as u64 + 1) as usize;
+            let after = random.scaled(800);
+            self.troubles.push(match random.below(20) {
+                0..=8 => Trouble::Crash { who, after, exit: Exit::Signal(*random.of(&[9, 11, 6])) },
+                9..=11 => Trouble::Crash { who, after, exit: Exit::Status(random.between(1, 3) as i32) },
+                12..=14 => Trouble::Fails { who, step },
+                15..=16 => Trouble::Leaves { who, step },
+                17 => Trouble::NotStarted { who },
+                18 => Trouble::Stop { after },
+                _ => Trouble::AgentDies { after },
+            });
+        }
+    }
+}
+
+/// Some end before they have read all that is sent to them, once they have sent all that others wait for.
+fn lose_interest(program: &mut Vec<Step>, random: &mut Random) {
+    let last_send = program.iter().rposition(|step| matches!(step, Step::Send { .. }));
+    let rest = last_send.map_or(0, |at| at + 1);
+    if rest < program.len() && random.percent(15) {
+        program.truncate(random.between(rest as u64, program.len() as u64 - 1) as usize);
+    }
+}
+
+/// Sender and receiver of each channel.
+fn pairs(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
+    let count = random.between(1, 8);
+    let any = |random: &mut Random| random.below(u64::from(n)) as u32;
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    for _ in 0..count {
+        let pair = match pairs.last() {
+            Some(&last) if random.percent(15) => last,
+            Some(&(from, to)) if random.percent(20) => (to, from),
+            _ => (any(random), any(random)),
+        };
+        // To itself only rarely.
+        if pair.0 != pair.1 || random.percent(10) {
+            pairs.push(pair);
+        }
+    }
+    if pairs.is_empty() {
+        pairs.push((0, 1));
+    }
+    pairs
+}
+
+fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut Random) -> Plan {
+    let mut instances: Vec<PlannedInstance> = (0..n)
+        .map(|i| PlannedInstance { name: format!("part{i}"), ports: Vec::new(), by_hand: false, log_level: 1 })
+        .collect();
+    let mut channels = Vec::new();
+    for (number, (&(from, to), &budget)) in pairs.iter().zip(budgets).enumerate() {
+        let mut end = |instance: u32, operator: Operator| {
+            let ports = &mut instances[instance as usize].ports;
+            ports.push(PlannedPort {
+                name: format!("port{number}"),
+                operator,
+                sends: operator.sends(),
+                vector: false,
+                length: None,
+                connected: true,
+                implicit: false,
+            });
+            End { instance, port: ports.len() as u32 - 1, slot: None }
+        };
+        let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
+        channels.push(PlannedChannel { from, to, budget });
+    }
+    let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
+    Plan { run: "simulated".into(), instances, channels, memory: Some(memory), pinned_limit, ..Plan::default() }
+}
+
+fn manners(random: &mut Random) -> Manners {
+    Manners {
+        dies_of_term: random.percent(50),
+        obeys: random.percent(80),
+        tidies: random.percent(50),
+        slowness: *random.of(&[1, 1, 1, 4, 40]),
+        late: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
+        lingers: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
+        interrupted: if random.percent(15) { random.between(5, 60) } else { 0 },
+    }
+}
+
+fn letter(random: &mut Random, huge: bool) -> Letter {
+    let elements = match random.below(10) {
+        _ if huge => Some(random.between(600_000, 1_100_000) as u32),
+        0 => None,
+        1..=3 => Some(random.between(1, 25) as u32),
+        4..=7 => Some(random.between(26, 1000) as u32),
+        8 => Some(random.between(1001, 9000) as u32),
+        _ => Some(random.between(9000, 40_000) as u32),
+    };
+    let by = if huge {
+        *random.of(&[By::Value, By::Elements])
+    } else {
+        *random.of(&[By::Value, By::Elements, By::Loan])
+    };
+    Letter { elements, by }
+}

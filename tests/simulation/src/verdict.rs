@@ -1,0 +1,143 @@
+//! What every schedule must hold to when it is over: each message came exactly once and in order, the run ended for
+//! the reason that was there first, and nothing that was lent is still out.
+
+use crate::agent::Agent;
+use crate::part::{body_len, Progress};
+use crate::script::{By, Script};
+use ligament_agent::{Memory, Outcome};
+use ligament_shm::area::{Front, Inbox, Layout};
+use ligament_shm::memory::Mapping;
+use ligament_shm::ring::{BODY_BYTES, SLOT_BYTES};
+use std::sync::atomic::Ordering;
+
+/// Blocks of one sender that are looked at.
+const BLOCKS: u32 = 1 << 14;
+
+/// All that is wrong.
+pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone: bool) -> Vec<String> {
+    let mut wrong = Vec::new();
+    received_is_what_was_sent(script, progress, &mut wrong);
+    if agent_gone {
+        return wrong;
+    }
+    ended_for_the_first_reason(agent, &mut wrong);
+    if agent.core.ending() == Some(&Outcome::Done) {
+        everybody_got_all(script, progress, &mut wrong);
+        for reader in 0..progress.len() as u32 {
+            credit_is_back(script, agent, progress, reader, &mut wrong);
+        }
+    }
+    let (used, _) = agent.core.memory();
+    if used != 0 || agent.custody.held() != 0 {
+        let held = agent.custody.held();
+        wrong.push(format!("the run is over, and {used} bytes are booked, {held} pieces of memory held"));
+    }
+    wrong
+}
+
+/// A word for how a run ended.
+pub fn name(outcome: Option<&Outcome>) -> &'static str {
+    match outcome {
+        None => "not ended",
+        Some(Outcome::Done) => "done",
+        Some(Outcome::Failed(_)) => "failed",
+        Some(Outcome::Stopped) => "stopped",
+        Some(Outcome::Interrupted) => "interrupted",
+    }
+}
+
+/// That each letter was the next of its channel was checked when it came; that it was sent at all is checked here.
+fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut Vec<String>) {
+    for (number, channel) in script.plan.channels.iter().enumerate() {
+        let received = progress[channel.to.instance as usize].channels[number].received;
+        // A crash may have come between a letter's publication and the return of its call.
+        let sender = &progress[channel.from.instance as usize];
+        let sent = sender.channels[number].sent + usize::from(!sender.finished);
+        if received > sent {
+            wrong.push(format!("{received} letters were received on channel {number}, and {sent} sent"));
+        }
+    }
+}
+
+fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
+    let outcome = agent.core.ending();
+    let fits = match (agent.first_fault, outcome) {
+        (None, Some(Outcome::Done)) | (Some(None), Some(Outcome::Stopped)) => true,
+        (Some(Some(culprit)), Some(Outcome::Failed(failure))) => failure.instance == Some(culprit),
+        _ => false,
+    };
+    if !fits {
+        wrong.push(match agent.first_fault {
+            None => format!("nothing went wrong, and the run ended as {outcome:?}"),
+            Some(None) => format!("the run was stopped, and ended as {outcome:?}"),
+            Some(Some(culprit)) => {
+                format!("part{culprit} was the first to fail, and the run ended as {outcome:?}")
+            }
+        });
+    }
+}
+
+fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<String>) {
+    for (who, one) in progress.iter().enumerate() {
+        if !one.finished {
+            wrong.push(format!("the run is done, and part{who} is not"));
+        }
+    }
+    for (number, channel) in script.plan.channels.iter().enumerate() {
+        let (from, to) = (channel.from.instance as usize, channel.to.instance as usize);
+        let (sent, received) = (progress[from].channels[number], progress[to].channels[number]);
+        let (all, wanted) = (script.sent[number].len(), script.wanted[number]);
+        if (sent.sent, received.received, sent.end_sent) != (all, wanted, true) {
+            wrong.push(format!(
+                "channel {number} had {all} letters, of which {wanted} were wanted: at its ends {sent:?}, {received:?}"
+            ));
+        }
+    }
+}
+
+/// All credit of what a reader received is returned, and every block that it had is released.
+fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me: u32, wrong: &mut Vec<String>) {
+    let wiring = agent.core.wiring();
+    let senders = wiring.senders(me).to_vec();
+    let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32 };
+    let incoming = wiring.receives(agent.core.plan(), me);
+    let area = agent.custody.descriptor(Memory::Area(me)).expect("areas are kept");
+    let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");
+    let front = Front::new(front, layout).expect("it is an area");
+    let slot = SLOT_BYTES as u64;
+    // A loan always lies in a slab, however small it is.
+    let in_slab = |letter: u32| {
+        let letter = &script.letters[letter as usize];
+        let lent = letter.elements.is_some() && letter.by == By::Loan;
+        Some(body_len(letter)).filter(|&len| lent || len > BODY_BYTES as u64)
+    };
+    for info in &incoming {
+        let passed = progress[me as usize].channels[info.id as usize];
+        let letters = script.sent[info.id as usize].iter().take(passed.received);
+        let letters: u64 = letters.map(|&letter| slot + in_slab(letter).unwrap_or(0)).sum();
+        let due = letters + if passed.end_received { slot } else { 0 };
+        let returned = front.credit(info.credit).map_or(0, |word| word.load(Ordering::Relaxed));
+        if returned != due {
+            wrong.push(format!(
+                "{returned} bytes of credit came back on channel {}, and {due} are due",
+                info.id
+            ));
+        }
+    }
+    let all_read =
+        incoming.iter().all(|info| script.wanted[info.id as usize] == script.sent[info.id as usize].len());
+    if !all_read || script.short_of_memory {
+        return;
+    }
+    for (inbox, sender) in senders.iter().enumerate() {
+        let (at, len) = layout.inbox(inbox as u32);
+        let inbox = Mapping::readable(&area, at, len).and_then(Inbox::new).expect("it is mapped elsewhere");
+        let released: u32 = (0..BLOCKS).map(|block| inbox.released(block)).sum();
+        let from_it = incoming.iter().filter(|info| info.peer == *sender);
+        let due = from_it.flat_map(|info| &script.sent[info.id as usize]).filter(|&&l| in_slab(l).is_some());
+        let due = due.count() as u32;
+        if released != due {
+            wrong.push(format!("part{me} released {released} blocks of part{sender}, and had {due}"));
+        }
+    }
+}
