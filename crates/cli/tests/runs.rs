@@ -394,7 +394,12 @@ fn instances_die_with_a_manager_that_is_killed() {
             std::thread::yield_now();
         }
     }
-    assert!(text(&place.ask(&["status", "run"]).stdout).contains("lost"));
+    // The guard writes down why.
+    let record = place.wait_for(|json| json["state"] == "failed");
+    let why = record["reason"].as_str().unwrap();
+    assert!(why.contains("the process of the run itself") && why.contains("is gone"), "{why}");
+    assert!(std::fs::read_to_string(place.path.join("run/manager.log")).unwrap().contains(why));
+    assert!(!place.path.join("run/token").exists());
 }
 
 #[test]
