@@ -97,12 +97,12 @@ enum Event {
     GuardTells,
 }
 
-/// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run, or of this process,
-/// ends what is left of them.
+/// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run ends what is left of
+/// them.
 ///
 /// # Errors
 /// The run could not even begin: memory, socket or event loop could not be made.
-pub fn run(plan: Plan, guard: Guard, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
+pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
     let files = raise_open_files();
     let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * plan.instances.len() as u64;
     if files < needed {
@@ -120,6 +120,7 @@ pub fn run(plan: Plan, guard: Guard, host: &mut dyn Host) -> Result<(Outcome, Ve
     local.block_on(&runtime, async {
         let mut driver = Driver::new(plan, guard, host)?;
         driver.drive().await?;
+        driver.guard.sweep();
         let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
         Ok((outcome, driver.view()))
     })
@@ -136,7 +137,7 @@ struct Driver<'h> {
     processes: HashMap<u32, Process>,
     /// The instance of each process that the guard started.
     guarded: HashMap<u32, u32>,
-    guard: Guard,
+    guard: &'h mut Guard,
     /// Whether it has been said that the guard is gone.
     mourned: bool,
     events: UnboundedReceiver<Event>,
@@ -153,7 +154,7 @@ struct Process {
 }
 
 impl<'h> Driver<'h> {
-    fn new(plan: Plan, guard: Guard, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
+    fn new(plan: Plan, guard: &'h mut Guard, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
         let name = format!("ligament-{}", random_hex()?);
         let socket = listen_at(&name).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
         let listener = watched(socket, Interest::READABLE)
@@ -501,7 +502,7 @@ impl<'h> Driver<'h> {
             return;
         }
         let environment = self.core.environment(instance);
-        match self.host.start(&mut self.guard, instance, &environment) {
+        match self.host.start(self.guard, instance, &environment) {
             Ok(started) if started.by_guard => {
                 self.core.started(instance, started.pid);
                 self.guarded.insert(started.pid, instance);

@@ -136,18 +136,15 @@ pub fn run_model<'a>(
     };
     runtime.record.run = runtime.directory.name();
     let guard = runtime.prepare_all().and_then(|()| runtime.guard());
-    let result = guard.and_then(|guard| ligament_agent::run(plan, guard, &mut runtime));
+    // The guard stays until all is written down.
+    let mut guard = guard.map_err(|why| runtime.could_not_begin(why))?;
+    let result = ligament_agent::run(plan, &mut guard, &mut runtime);
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
     match result {
         Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
-        Err(why) => {
-            runtime.record.state = RunState::Failed;
-            runtime.record.reason = Some(why.clone());
-            runtime.save();
-            Err(why)
-        }
+        Err(why) => Err(runtime.could_not_begin(why)),
     }
 }
 
@@ -266,6 +263,14 @@ impl Runtime<'_> {
         let (directory, began, record) = (self.directory.clone(), self.began, self.record.clone());
         Guard::start(move |why| crate::lost::write_down(&directory, began, record, why))
             .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
+    }
+
+    /// Writes down why; gives it back.
+    fn could_not_begin(&mut self, why: String) -> String {
+        self.record.state = RunState::Failed;
+        self.record.reason = Some(why.clone());
+        self.save();
+        why
     }
 
     fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {

@@ -39,12 +39,12 @@ fn parent_of(pid: i32) -> Option<(i32, bool)> {
     Some((fields.next()?.parse().ok()?, state == "Z"))
 }
 
-/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Gives how many it had to
-/// end, or those that would not.
+/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Gives how many there
+/// were.
 ///
 /// # Errors
-/// The numbers of those that are still there after ten seconds.
-pub fn end_descendants() -> Result<usize, Vec<Pid>> {
+/// How many it had to end, and those that are still there after ten seconds.
+pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     let began = Instant::now();
     let mut ended = std::collections::HashSet::new();
     loop {
@@ -56,7 +56,7 @@ pub fn end_descendants() -> Result<usize, Vec<Pid>> {
         // Each that is reaped may leave us its children; so look again until there is nobody.
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {},
-            Ok(None) if began.elapsed() > AT_MOST => return Err(left),
+            Ok(None) if began.elapsed() > AT_MOST => return Err((ended.len() - left.len(), left)),
             Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             // No children at all.
             Err(rustix::io::Errno::CHILD) => return Ok(ended.len()),

@@ -26,7 +26,8 @@ pub fn adopt_orphans() {
     ADOPTS.store(done.is_ok(), Ordering::Relaxed);
 }
 
-/// The guard. When this is dropped, or its process ends in whatever way, all that came of the run is ended.
+/// The guard. When this is dropped, or its process ends in whatever way, all that came of the run is ended. It should
+/// be dropped when all is written down, since until then it would do that.
 #[derive(Debug)]
 pub struct Guard {
     line: UnixStream,
@@ -72,6 +73,7 @@ impl Guard {
                 Ok(News::Started(pid)) => return Ok(Launched { pid }),
                 Ok(News::NotStarted(why)) => return Err(why),
                 Ok(News::Ended(pid, ended)) => self.ended.push_back((pid, ended)),
+                Ok(News::Swept) => {}
                 Err(_) => return Err(gone(&mut self.lives, self.pid)),
             }
         }
@@ -99,6 +101,24 @@ impl Guard {
             }
         }
         self.ended.pop_front()
+    }
+
+    /// Ends all that is left of what came of the run, and waits for its end.
+    pub fn sweep(&mut self) {
+        // Somebody may have stopped it.
+        let _ = kill_process(self.pid, Signal::CONT);
+        let mut told = Wish::Sweep.write(&self.line).is_ok();
+        while told {
+            match News::read(&self.line) {
+                Ok(News::Swept) => return,
+                Ok(_) => {}
+                Err(_) => told = false,
+            }
+        }
+        self.lives = false;
+        if ADOPTS.load(Ordering::Relaxed) {
+            let _ = end_descendants();
+        }
     }
 
     /// Whether the guard is there, as far as is known.

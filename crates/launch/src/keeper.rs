@@ -108,6 +108,11 @@ impl Keeper {
             Wish::Forget(group) => {
                 self.watched.remove(&group);
             }
+            Wish::Sweep => {
+                complain_of(end_descendants());
+                self.started.clear();
+                self.tell(&News::Swept);
+            }
             Wish::End => {}
         }
     }
@@ -142,17 +147,12 @@ impl Keeper {
         if over == Over::Lost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
         }
-        let left = end_descendants();
-        if let Err(left) = &left {
-            let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
-            eprintln!("ligament: these processes do not end, though they were killed: {}", numbers.join(", "));
-        }
+        let ended = complain_of(end_descendants());
         if over == Over::Lost {
-            let processes = match left {
-                Ok(0) => "none of its processes was left".to_owned(),
-                Ok(1) => "one process that it had left was ended".to_owned(),
-                Ok(count) => format!("{count} processes that it had left were ended"),
-                Err(left) => format!("{} processes that it left do not end", left.len()),
+            let processes = match ended {
+                0 => "none of its processes was left".to_owned(),
+                1 => "one process that it had left was ended".to_owned(),
+                count => format!("{count} processes that it had left were ended"),
             };
             lost(&format!(
                 "the process of the run itself ({}) is gone: it was killed, or it crashed; {processes}",
@@ -161,6 +161,15 @@ impl Keeper {
         }
         i32::from(over == Over::Lost)
     }
+}
+
+/// Says which processes do not end; gives how many did.
+fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
+    ended.unwrap_or_else(|(count, left)| {
+        let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
+        eprintln!("ligament: these processes do not end, though they were killed: {}", numbers.join(", "));
+        count
+    })
 }
 
 /// Whether something is there to be read.

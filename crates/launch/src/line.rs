@@ -17,7 +17,9 @@ pub enum Wish {
     Watch(u32),
     /// That group has ended.
     Forget(u32),
-    /// The run is over: end what is left, and then yourself.
+    /// The run is over: end what is left. The answer is `Swept`.
+    Sweep,
+    /// All is written down: end yourself too.
     End,
 }
 
@@ -28,6 +30,8 @@ pub enum News {
     NotStarted(String),
     /// A process that it started has ended.
     Ended(u32, Ended),
+    /// Nothing is left.
+    Swept,
 }
 
 struct Fields(Vec<u8>);
@@ -104,7 +108,8 @@ impl Wish {
             }
             Wish::Watch(group) => Fields::new(1).number(*group),
             Wish::Forget(group) => Fields::new(2).number(*group),
-            Wish::End => Fields::new(3),
+            Wish::Sweep => Fields::new(3),
+            Wish::End => Fields::new(4),
         }
         .write(to)
     }
@@ -128,7 +133,8 @@ impl Wish {
             }
             1 => Wish::Watch(fields.number()?),
             2 => Wish::Forget(fields.number()?),
-            3 => Wish::End,
+            3 => Wish::Sweep,
+            4 => Wish::End,
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
@@ -141,6 +147,7 @@ impl News {
             News::NotStarted(why) => Fields::new(1).text(OsStr::new(why)),
             News::Ended(pid, Ended::Status(status)) => Fields::new(2).number(*pid).number(*status as u32),
             News::Ended(pid, Ended::Signal(signal)) => Fields::new(3).number(*pid).number(*signal as u32),
+            News::Swept => Fields::new(4),
         }
         .write(to)
     }
@@ -153,6 +160,7 @@ impl News {
             1 => News::NotStarted(fields.text()?.to_string_lossy().into_owned()),
             2 => News::Ended(fields.number()?, Ended::Status(fields.number()? as i32)),
             3 => News::Ended(fields.number()?, Ended::Signal(fields.number()? as i32)),
+            4 => News::Swept,
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
@@ -173,14 +181,14 @@ mod tests {
             directory: "/".into(),
             output: "/dev/null".into(),
         };
-        for wish in [Wish::Start(command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::End] {
+        for wish in [Wish::Start(command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::Sweep, Wish::End] {
             let mut bytes = Vec::new();
             wish.write(&mut bytes).unwrap();
             assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);
             assert!(Wish::read(&bytes[..bytes.len() - 1]).is_err());
         }
         let ends = [News::Ended(3, Ended::Status(-1)), News::Ended(4, Ended::Signal(9))];
-        for news in ends.into_iter().chain([News::Started(1), News::NotStarted("naïve".into())]) {
+        for news in ends.into_iter().chain([News::Started(1), News::NotStarted("naïve".into()), News::Swept]) {
             let mut bytes = Vec::new();
             news.write(&mut bytes).unwrap();
             assert_eq!(News::read(&bytes[..]).unwrap(), news);
