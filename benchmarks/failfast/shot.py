@@ -1,6 +1,7 @@
 """One shot: a run is started, something in it is killed at some moment, and the end of its last process awaited. All of
 that in a process of its own, which adopts whatever loses its parent, so that none escapes the count."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from lib.machine import CannotMeasure
 
 PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 36, 1
-LIMIT = 5  # s after which what is still there counts as never ending
+LIMIT = 2  # s after which what is still there counts as never ending
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,12 @@ def _table():
 
 
 def descendants():
-    """All that come of this process and live, with their names."""
+    """All that come of this process and live, with their names and their parents' names."""
     table, parents = _table(), {os.getpid()}
     while more := {pid for pid, (parent, _, _) in table.items() if parent in parents and pid not in parents}:
         parents |= more
-    return {pid: table[pid][2] for pid in parents if pid in table and table[pid][1] != "Z" and pid != os.getpid()}
-
-
-def _session_leaders(pids):
-    return {pid for pid in pids if os.getsid(pid) == pid}
+    living = [pid for pid in parents if pid in table and table[pid][1] != "Z" and pid != os.getpid()]
+    return {pid: (table[pid][2], table.get(table[pid][0], (0, "", ""))[2]) for pid in living}
 
 
 def _fire(shot):
@@ -64,11 +62,11 @@ def _fire(shot):
     running = descendants()
     target = process.pid
     if shot.victim == "peer":
-        # Their children sleep and are not hit; a run that has no peers yet loses its launcher.
-        peers = sorted(pid for pid, name in running.items() if name == shot.program)
-        peers = [pid for pid in peers if pid not in _safe(_session_leaders, peers)]
+        # Their children, who bear the same name, are not hit; a run that has no peers yet loses its launcher.
+        peers = sorted(pid for pid, (name, parent) in running.items() if name == shot.program != parent)
         target = peers[int(shot.pick * len(peers))] if peers else target
-    os.kill(target, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(target, signal.SIGKILL)
     hit = time.monotonic()
     count, forced = len(running), 0
     # Everybody's last heir: there is nobody left when there is nobody to wait for.
@@ -79,7 +77,8 @@ def _fire(shot):
                     left = descendants()
                     forced += len(left)
                     for pid in left:
-                        os.kill(pid, signal.SIGKILL)
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
                 time.sleep(0.0002)
         except ChildProcessError:
             break
@@ -87,13 +86,6 @@ def _fire(shot):
         "seconds": time.monotonic() - hit, "processes": count, "never": forced, "after": hit - began,
         "hit": "launcher" if target == process.pid else "peer",
     }
-
-
-def _safe(function, pids):
-    try:
-        return function(pids)
-    except ProcessLookupError:
-        return set()
 
 
 def fire(shot):

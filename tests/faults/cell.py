@@ -142,9 +142,8 @@ class Run:
         except ProcessLookupError:
             pass
 
-    def stop_and_continue(self, pid):
-        """Has a process stand still, and sees that the run does not mind."""
-        os.kill(pid, signal.SIGSTOP)
+    def rest_and_continue(self, pid):
+        """Has a process that stops go on after a while, and sees that the run does not mind."""
         self.until(lambda: machine.state_of(pid) in ("T", "Z", None), f"{pid} does not stop")
         time.sleep(self.plan.rest)
         if self.process.poll() is not None:
@@ -171,7 +170,7 @@ class Run:
             self.go.touch()
         elif cell.fault == "stop":
             pid = self.marked()
-            self.stop_and_continue(pid)
+            self.rest_and_continue(pid)
             self.go.touch()
         elif cell.fault == "hang" and cell.who != "child":
             self.marked()
@@ -189,7 +188,8 @@ class Run:
         if cell.fault == "kill":
             self.send(manager, signal.SIGKILL)
         elif cell.fault == "stop":
-            self.stop_and_continue(manager)
+            os.kill(manager, signal.SIGSTOP)
+            self.rest_and_continue(manager)
         elif cell.fault == "exit":
             self.end_from_outside(plan.detail)
         elif cell.fault == "exception":

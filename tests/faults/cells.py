@@ -114,6 +114,8 @@ def plan(cell, seed, groups, mounts):
     if cell.moment == "ending" and cell.fault == "exit" and cell.who in ("c", "python"):
         # Having signed off, a status of 0 is the right one; leaving with the other closes the ports first.
         detail = "3" if signed == "yes" or victim == "micro" else "0"
+    if cell.who == "manager" and cell.moment == "ending" and detail == "running":
+        detail = "waiting"  # or the run would be over first
     # A run that only the fault can end.
     endless = cell.moment in ("first", "steady") and (
         (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
