@@ -592,14 +592,15 @@ impl<'h> Driver<'h> {
 }
 
 fn cannot_accept(error: Errno) -> String {
-    let what = "the agent cannot take in the connection of an instance";
-    match error {
-        Errno::MFILE => format!(
-            "{what}: it has as many files open as it may; raise the hard limit of open files (\"ulimit -Hn\")"
-        ),
-        Errno::NFILE => format!("{what}: the machine has as many files open as it may (fs.file-max)"),
-        error => format!("{what}: {error}"),
-    }
+    let why = match error {
+        Errno::MFILE => {
+            "it has as many files open as it may; raise the hard limit of open files (\"ulimit -Hn\")"
+                .to_owned()
+        }
+        Errno::NFILE => "the machine has as many files open as it may (fs.file-max)".to_owned(),
+        error => error.to_string(),
+    };
+    format!("the agent cannot take in the connection of an instance: {why}")
 }
 
 fn listen_at(name: &str) -> rustix::io::Result<OwnedFd> {
