@@ -209,9 +209,11 @@ mod tests {
     fn what_hides_in_a_session_of_its_own_ends_with_the_guard() {
         let output = file("hides");
         let mut guard = Guard::start(|_| {}).unwrap();
-        // The pipe is held by the hidden process alone once the guard is gone.
-        let script = "setsid sh -c 'echo $$; exec sleep 1000' & exit 0";
-        let leader = guard.launch(command(output.clone(), script)).unwrap();
+        // The leader goes when the other has its session; before, the other would go with its group.
+        let script = "setsid sh -c 'echo $$; exec sleep 1000' & until [ -s \"$0\" ]; do :; done";
+        let mut hiding = command(output.clone(), script);
+        hiding.arguments.push(output.clone().into());
+        let leader = guard.launch(hiding).unwrap();
         assert_eq!(next_ended(&mut guard), (leader.pid, Ended::Status(0)));
         let pid = loop {
             let text = std::fs::read_to_string(&output).unwrap();
