@@ -9,11 +9,12 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
-use ligament_launch::{end_group, raise_open_files, Guard};
+use ligament_launch::{end_group, raise_open_files, Ended, Guard};
 use ligament_shm::status::Status;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
 use rustix::net::{
     accept_with, bind, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType,
 };
@@ -29,7 +30,7 @@ use tokio::time::Instant;
 /// How long instances have to end by themselves when a run ends early.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Descriptors that every run needs, and every instance: connection, process, area, outbox, and a slab.
+/// Descriptors that every run needs, and every instance: connection, area, outbox, two slabs.
 const FILES_OF_A_RUN: u64 = 64;
 const FILES_PER_INSTANCE: u64 = 5;
 
@@ -39,6 +40,8 @@ pub struct Started {
     pub pid: u32,
     /// Whether it leads a process group of its own, so that all of that can be ended.
     pub leads_group: bool,
+    /// Whether the guard started it, and will tell how it ends. If not, it is a child of the calling thread.
+    pub by_guard: bool,
 }
 
 /// An instance as it is now.
@@ -63,12 +66,17 @@ pub struct RunView<'a> {
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
     fn begins(&mut self, address: &str, token: &str);
-    /// Starts an instance's process, with this added to its environment. It must be a child of this process,
-    /// started by the calling thread.
+    /// Starts an instance's process, with this added to its environment: through the guard, or as a child of this
+    /// process, started by the calling thread.
     ///
     /// # Errors
     /// Why not, as the end of a sentence that begins "could not be started:".
-    fn start(&mut self, instance: u32, environment: &[(&'static str, String)]) -> Result<Started, String>;
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Started, String>;
     /// Something happened.
     fn report(&mut self, core: &Core, report: Report);
     /// A client asks for the state of the run: JSON.
@@ -86,13 +94,15 @@ enum Event {
     Readable(Link),
     Writable(Link),
     Exited(u32),
+    GuardTells,
 }
 
-/// Runs a plan to its end.
+/// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run ends what is left of
+/// them.
 ///
 /// # Errors
 /// The run could not even begin: memory, socket or event loop could not be made.
-pub fn run(plan: Plan, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
+pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
     let files = raise_open_files();
     let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * plan.instances.len() as u64;
     if files < needed {
@@ -108,8 +118,9 @@ pub fn run(plan: Plan, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView
         .map_err(|error| format!("no event loop: {error}"))?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
-        let mut driver = Driver::new(plan, host)?;
+        let mut driver = Driver::new(plan, guard, host)?;
         driver.drive().await?;
+        driver.guard.sweep();
         let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
         Ok((outcome, driver.view()))
     })
@@ -124,8 +135,11 @@ struct Driver<'h> {
     next_link: Link,
     /// How to reach each instance's processes.
     processes: HashMap<u32, Process>,
-    /// Ends what is left if this process is killed.
-    guard: Option<Guard>,
+    /// The instance of each process that the guard started.
+    guarded: HashMap<u32, u32>,
+    guard: &'h mut Guard,
+    /// Whether it has been said that the guard is gone.
+    mourned: bool,
     events: UnboundedReceiver<Event>,
     sender: UnboundedSender<Event>,
     grace: Option<Instant>,
@@ -133,13 +147,14 @@ struct Driver<'h> {
 }
 
 struct Process {
-    pidfd: Rc<AsyncFd<OwnedFd>>,
+    /// For those that the guard did not start.
+    pidfd: Option<Rc<AsyncFd<OwnedFd>>>,
     started: Started,
     ours: bool,
 }
 
 impl<'h> Driver<'h> {
-    fn new(plan: Plan, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
+    fn new(plan: Plan, guard: &'h mut Guard, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
         let name = format!("ligament-{}", random_hex()?);
         let socket = listen_at(&name).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
         let listener = watched(socket, Interest::READABLE)
@@ -164,7 +179,9 @@ impl<'h> Driver<'h> {
             connections: HashMap::new(),
             next_link: 0,
             processes: HashMap::new(),
-            guard: None,
+            guarded: HashMap::new(),
+            guard,
+            mourned: false,
             events,
             sender,
             grace: None,
@@ -179,12 +196,7 @@ impl<'h> Driver<'h> {
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
         self.watch_listener();
-        match Guard::start() {
-            Ok(guard) => self.guard = Some(guard),
-            Err(error) => {
-                self.remark(2, format!("the run has no guard ({error}); if it is killed, look for orphans"))
-            }
-        }
+        self.watch_guard()?;
         let actions = self.core.begin();
         self.act(actions);
         let every = self.host.tick_every();
@@ -258,6 +270,23 @@ impl<'h> Driver<'h> {
         });
     }
 
+    fn watch_guard(&self) -> Result<(), String> {
+        let line = self.guard.as_fd().try_clone_to_owned();
+        let line = line.and_then(|line| watched(line, Interest::READABLE));
+        let line = line.map_err(|error| format!("the run's guard cannot be watched: {error}"))?;
+        let sender = self.sender.clone();
+        tokio::task::spawn_local(async move {
+            while let Ok(mut told) = line.readable().await {
+                let closed = told.ready().is_read_closed();
+                told.clear_ready();
+                if sender.send(Event::GuardTells).is_err() || closed {
+                    break;
+                }
+            }
+        });
+        Ok(())
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Arriving => self.accept_all(),
@@ -268,12 +297,20 @@ impl<'h> Driver<'h> {
                 self.act(actions);
             }
             Event::Exited(instance) => self.exited(instance),
+            Event::GuardTells => self.hear_guard(),
         }
     }
 
     fn accept_all(&mut self) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        while let Ok(fd) = accept_with(self.listener.get_ref(), flags) {
+        loop {
+            let fd = match accept_with(self.listener.get_ref(), flags) {
+                Ok(fd) => fd,
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(Errno::AGAIN) => return,
+                // Who is waiting there would wait for ever.
+                Err(error) => return self.fail(cannot_accept(error)),
+            };
             let link = self.next_link;
             self.next_link += 1;
             let opened = Connection::open(fd).and_then(|connection| Ok((connection.peer()?, connection)));
@@ -345,18 +382,43 @@ impl<'h> Driver<'h> {
         }
     }
 
+    /// What the guard tells: who has ended and how, or, by its silence, that it is gone itself.
+    fn hear_guard(&mut self) {
+        while let Some((pid, ended)) = self.guard.next_ended() {
+            if let Some(instance) = self.guarded.remove(&pid) {
+                let exit = match ended {
+                    Ended::Status(status) => Exit::Status(status),
+                    Ended::Signal(signal) => Exit::Signal(signal),
+                };
+                self.gone(instance, exit);
+            }
+        }
+        if !self.guard.lives() && !std::mem::replace(&mut self.mourned, true) {
+            let pid = self.guard.pid();
+            self.fail(format!("the run's guard (process {pid}) is gone: it was killed, or it crashed"));
+            // Its children die with it, and how they ended is known to nobody.
+            for (pid, instance) in std::mem::take(&mut self.guarded) {
+                end_group(pid, Signal::KILL);
+                self.gone(instance, Exit::Unknown);
+            }
+        }
+    }
+
+    /// A process that the guard did not start has ended.
     fn exited(&mut self, instance: u32) {
-        let Some(process) = self.processes.get(&instance) else {
+        let Some(Process { pidfd: Some(pidfd), started, ours }) = self.processes.get(&instance) else {
             return;
         };
         // Still a zombie: its number, and its group's, cannot have been given to others.
-        if process.started.leads_group && process.ours {
-            end_group(process.started.pid, Signal::KILL);
-            if let Some(guard) = &mut self.guard {
-                guard.forget(process.started.pid);
-            }
+        if started.leads_group && *ours {
+            end_group(started.pid, Signal::KILL);
+            self.guard.forget(started.pid);
         }
-        let exit = exit_of(process.pidfd.get_ref());
+        let exit = exit_of(pidfd.get_ref());
+        self.gone(instance, exit);
+    }
+
+    fn gone(&mut self, instance: u32, exit: Exit) {
         self.processes.remove(&instance);
         // What it said last comes before its end.
         if let Some(link) = self.core.link_of(instance) {
@@ -365,6 +427,12 @@ impl<'h> Driver<'h> {
         // One that connected and ended at once.
         self.accept_all();
         let actions = self.core.exited(instance, exit);
+        self.act(actions);
+    }
+
+    /// The run fails for a reason that no instance gave.
+    fn fail(&mut self, what: String) {
+        let actions = self.core.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }));
         self.act(actions);
     }
 
@@ -401,7 +469,7 @@ impl<'h> Driver<'h> {
             }
             Action::Start { instance } => self.start(instance),
             Action::Watch { instance, pid } => {
-                self.watch_process(instance, Started { pid, leads_group: false }, false);
+                self.watch_process(instance, Started { pid, leads_group: false, by_guard: false }, false);
             }
             Action::Push { instance, push } => self.push(instance, push),
             Action::Asleep { endpoint } => {
@@ -427,12 +495,7 @@ impl<'h> Driver<'h> {
         let fds: Result<Vec<OwnedFd>, ShmError> = memory.iter().map(|&m| self.custody.descriptor(m)).collect();
         match fds {
             Ok(fds) => self.send_with(link, notice, fds),
-            Err(error) => {
-                let what = format!("the agent could not hand out shared memory: {error}");
-                let actions =
-                    self.core.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }));
-                self.act(actions);
-            }
+            Err(error) => self.fail(format!("the agent could not hand out shared memory: {error}")),
         }
     }
 
@@ -448,11 +511,17 @@ impl<'h> Driver<'h> {
         if self.core.ending().is_some() {
             return;
         }
-        match self.host.start(instance, &self.core.environment(instance)) {
+        let environment = self.core.environment(instance);
+        match self.host.start(self.guard, instance, &environment) {
+            Ok(started) if started.by_guard => {
+                self.core.started(instance, started.pid);
+                self.guarded.insert(started.pid, instance);
+                self.processes.insert(instance, Process { pidfd: None, started, ours: true });
+            }
             Ok(started) => {
                 self.core.started(instance, started.pid);
-                if let Some(guard) = self.guard.as_mut().filter(|_| started.leads_group) {
-                    guard.watch(started.pid);
+                if started.leads_group {
+                    self.guard.watch(started.pid);
                 }
                 self.watch_process(instance, started, true);
             }
@@ -461,6 +530,8 @@ impl<'h> Driver<'h> {
                 self.act(actions);
             }
         }
+        // What it told while it was to start somebody.
+        let _ = self.sender.send(Event::GuardTells);
     }
 
     fn watch_process(&mut self, instance: u32, started: Started, ours: bool) {
@@ -473,7 +544,7 @@ impl<'h> Driver<'h> {
                     let _ = watched.readable().await;
                     let _ = sender.send(Event::Exited(instance));
                 });
-                self.processes.insert(instance, Process { pidfd: fd, started, ours });
+                self.processes.insert(instance, Process { pidfd: Some(fd), started, ours });
             }
             Err(error) => {
                 self.remark(2, format!("process {} cannot be watched: {error}", started.pid));
@@ -490,14 +561,17 @@ impl<'h> Driver<'h> {
         let Some(process) = self.processes.get(&instance) else {
             return;
         };
-        let signal = match push {
-            Push::Terminate => Signal::TERM,
-            Push::Kill => Signal::KILL,
+        // One that is stopped heeds no signal but SIGKILL until it goes on.
+        let signals: &[Signal] = match push {
+            Push::Terminate => &[Signal::TERM, Signal::CONT],
+            Push::Kill => &[Signal::KILL],
         };
-        if process.started.leads_group && process.ours {
-            end_group(process.started.pid, signal);
-        } else {
-            push_one(process.pidfd.get_ref(), signal);
+        for &signal in signals {
+            match &process.pidfd {
+                _ if process.started.leads_group && process.ours => end_group(process.started.pid, signal),
+                Some(pidfd) => push_one(pidfd.get_ref(), signal),
+                None => {}
+            }
         }
     }
 
@@ -525,6 +599,18 @@ impl<'h> Driver<'h> {
     fn remark(&mut self, level: u8, text: String) {
         self.host.report(&self.core, Report::Remark { level, text });
     }
+}
+
+fn cannot_accept(error: Errno) -> String {
+    let why = match error {
+        Errno::MFILE => {
+            "it has as many files open as it may; raise the hard limit of open files (\"ulimit -Hn\")"
+                .to_owned()
+        }
+        Errno::NFILE => "the machine has as many files open as it may (fs.file-max)".to_owned(),
+        error => error.to_string(),
+    };
+    format!("the agent cannot take in the connection of an instance: {why}")
 }
 
 fn listen_at(name: &str) -> rustix::io::Result<OwnedFd> {

@@ -16,6 +16,7 @@ pub use action::{Action, Caller, Link, Memory, Phase, Push, Report};
 pub use core::Core;
 pub use custody::Custody;
 pub use driver::{run, Host, InstanceView, RunView, Started};
+pub use ligament_launch::Guard;
 pub use ligament_shm::status::{State, Status};
 pub use outcome::{Exit, Failure, Outcome};
 pub use plan::Plan;

@@ -5,6 +5,7 @@ mod arguments;
 mod check;
 mod client;
 mod logs;
+mod lost;
 mod run;
 pub mod runtime;
 mod view;

@@ -37,6 +37,8 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         model_files: arguments.models.clone(),
         model_text: report.configuration.to_yaml(),
     };
+    // This process is a run and nothing else.
+    ligament_launch::adopt_orphans();
     match run_model(model, &options, None) {
         Ok(result) => {
             tell(arguments, &result);

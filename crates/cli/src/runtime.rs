@@ -2,7 +2,9 @@
 //! uses this too, with a `Starter` that makes the processes of components that are functions.
 
 use crate::view::View;
-use ligament_agent::{Core, Exit, Host, InstanceView, Outcome, Phase, Plan, Report, RunView, Started, State};
+use ligament_agent::{
+    Core, Exit, Guard, Host, InstanceView, Outcome, Phase, Plan, Report, RunView, Started, State,
+};
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
     Counters, InstanceRecord, Knot, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState,
@@ -135,18 +137,16 @@ pub fn run_model<'a>(
         told: Vec::new(),
     };
     runtime.record.run = runtime.directory.name();
-    let result = runtime.prepare_all().and_then(|()| ligament_agent::run(plan, &mut runtime));
+    let guard = runtime.prepare_all().and_then(|()| runtime.guard());
+    // The guard stays until all is written down.
+    let mut guard = guard.map_err(|why| runtime.could_not_begin(why))?;
+    let result = ligament_agent::run(plan, &mut guard, &mut runtime);
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
     match result {
         Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
-        Err(why) => {
-            runtime.record.state = RunState::Failed;
-            runtime.record.reason = Some(why.clone());
-            runtime.save();
-            Err(why)
-        }
+        Err(why) => Err(runtime.could_not_begin(why)),
     }
 }
 
@@ -261,6 +261,21 @@ impl Runtime<'_> {
             self.commands.insert(i, command);
         }
         Ok(())
+    }
+
+    /// The process that outlives this one, if this one is killed, and then says so.
+    fn guard(&self) -> Result<Guard, String> {
+        let (directory, began, record) = (self.directory.clone(), self.began, self.record.clone());
+        Guard::start(move |why| crate::lost::write_down(&directory, began, record, why))
+            .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
+    }
+
+    /// Writes down why; gives it back.
+    fn could_not_begin(&mut self, why: String) -> String {
+        self.record.state = RunState::Failed;
+        self.record.reason = Some(why.clone());
+        self.save();
+        why
     }
 
     fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
@@ -491,13 +506,18 @@ impl Host for Runtime<'_> {
         }
     }
 
-    fn start(&mut self, instance: u32, environment: &[(&'static str, String)]) -> Result<Started, String> {
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Started, String> {
         if let Some(mut command) = self.commands.remove(&instance) {
             for (name, value) in environment {
                 command.environment.set(name, value);
             }
-            let launched = command.start()?;
-            return Ok(Started { pid: launched.pid, leads_group: true });
+            let launched = guard.launch(command)?;
+            return Ok(Started { pid: launched.pid, leads_group: true, by_guard: true });
         }
         let (name, component) = (self.name(instance), self.component(instance));
         let (directory, output) = (self.directory.workdir(&name), self.directory.output(&name));

@@ -306,6 +306,29 @@ fn children_of_instances_die_with_a_manager_that_is_killed() {
     }
 }
 
+/// The guard of a run: its child of that name.
+fn guard_of(run: &Child) -> rustix::process::Pid {
+    let found = std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let parent = stat.rsplit(')').next()?.split_ascii_whitespace().nth(1)?;
+        let is_guard = stat.contains("(ligament-guard)") && parent == run.id().to_string();
+        is_guard.then(|| entry.file_name().to_str()?.parse().ok()).flatten()
+    });
+    rustix::process::Pid::from_raw(found.expect("every run has a guard")).unwrap()
+}
+
+#[test]
+fn a_run_whose_guard_is_killed_fails_and_leaves_nobody() {
+    let (place, run, child) = stubborn("unguarded");
+    rustix::process::kill_process(guard_of(&run), rustix::process::Signal::KILL).unwrap();
+    let output = finish(run);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(reason(&output).contains("the run's guard"), "{}", reason(&output));
+    assert_eq!(place.record()["state"], "failed");
+    place.assert_all_gone();
+    assert!(is_gone(child));
+}
+
 #[test]
 fn a_second_interrupt_does_not_wait() {
     let (place, run, child) = stubborn("twice");
@@ -397,7 +420,12 @@ fn instances_die_with_a_manager_that_is_killed() {
             std::thread::yield_now();
         }
     }
-    assert!(text(&place.ask(&["status", "run"]).stdout).contains("lost"));
+    // The guard writes down why.
+    let record = place.wait_for(|json| json["state"] == "failed");
+    let why = record["reason"].as_str().unwrap();
+    assert!(why.contains("the process of the run itself") && why.contains("is gone"), "{why}");
+    assert!(std::fs::read_to_string(place.path.join("run/manager.log")).unwrap().contains(why));
+    assert!(!place.path.join("run/token").exists());
 }
 
 #[test]

@@ -324,6 +324,9 @@ impl Instance {
     }
 
     /// Ends the run because of an error in this code: the others are told the reason.
+    ///
+    /// # Errors
+    /// `Usage` in a forked child, whose errors are not the instance's; `System` if the run cannot be told.
     pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
         if self.forks != sys::forks() {
             return Err(self.why_dead());
@@ -388,13 +391,13 @@ impl Instance {
 
     #[cold]
     fn why_dead(&self) -> Error {
-        Error::Usage(if self.over {
-            format!("instance {} is over: reuse_instance() said no, or it was shut down", self.name_text)
-        } else {
+        Error::Usage(if self.forks != sys::forks() {
             format!(
                 "this process is a fork of instance {}; only the process that made it may use it",
                 self.name_text
             )
+        } else {
+            format!("instance {} is over: reuse_instance() said no, or it was shut down", self.name_text)
         })
     }
 

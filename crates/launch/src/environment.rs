@@ -50,6 +50,11 @@ impl Environment {
         self.variables.insert(name.into(), value.into());
     }
 
+    /// Sets a variable whose name need not be text.
+    pub(crate) fn set_any(&mut self, name: OsString, value: OsString) {
+        self.variables.insert(name, value);
+    }
+
     /// Sets a variable unless it is set.
     pub fn set_default(&mut self, name: &str, value: impl Into<OsString>) {
         self.variables.entry(name.into()).or_insert_with(|| value.into());

@@ -1,13 +1,17 @@
 //! Starting processes on this machine: from a program as a model describes it to a command with everything
-//! resolved (`command`), and from that to a process that dies with its parent (`process`).
+//! resolved (`command`), and from that to a process that dies with its parent (`process`); and the guard (`guard`,
+//! and `keeper` on its own side), a small process that starts them all and outlives the run.
 
 mod command;
+mod descendants;
 mod environment;
 mod guard;
+mod keeper;
+mod line;
 mod process;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
 pub use environment::{expand, Environment};
-pub use guard::Guard;
-pub use process::{describe_signal, end_group, raise_open_files, Launched};
+pub use guard::{adopt_orphans, Guard};
+pub use process::{describe_signal, end_group, raise_open_files, Ended, Launched};

@@ -24,13 +24,23 @@ pub struct Launched {
     pub pid: u32,
 }
 
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this status.
+    Status(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
 impl Command {
     /// Starts it. The process dies when the calling *thread* ends, so the caller's thread must last as long as
-    /// the run; nobody waits for it but the caller.
+    /// the run; nobody waits for it but the caller. `blocked` are the signals that it is born with blocked, where
+    /// they are not the caller's.
     ///
     /// # Errors
     /// What the system says, with the program's path.
-    pub fn start(&self) -> Result<Launched, String> {
+    pub(crate) fn start(&self, blocked: Option<sys::Signals>) -> Result<Launched, String> {
         let output =
             OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
                 format!("its output file {} cannot be opened: {error}", self.output.display())
@@ -46,7 +56,7 @@ impl Command {
             .stdout(output)
             .stderr(errors);
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        sys::tie_to_parent(&mut command, BORN_WITH.get().cloned());
+        sys::tie_to_parent(&mut command, BORN_WITH.get().cloned(), blocked);
         let child = command.spawn().map_err(|error| {
             let hint = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",

@@ -105,6 +105,16 @@ impl RunDirectory {
         write_whole(&self.path.join(name), text.as_bytes(), 0o666)
     }
 
+    /// Removes what process `pid` was about to write when it ended.
+    pub fn remove_unfinished(&self, pid: u32) {
+        let ending = unfinished(pid);
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().ends_with(&ending) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Writes the token, for its owner's eyes only.
     ///
     /// # Errors
@@ -171,13 +181,18 @@ fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, String> {
     unreachable!("one of all numbers is free")
 }
 
+/// The end of the name of a file that this process has not finished writing.
+fn unfinished(pid: u32) -> String {
+    format!(".new-{pid}")
+}
+
 /// Writes a file so that others see the old or the new one, and nothing between.
 ///
 /// # Errors
 /// What the system says, with the path.
 pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".new-{}", std::process::id()));
+    name.push(unfinished(std::process::id()));
     let new = path.with_file_name(name);
     let write = || -> io::Result<()> {
         let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&new)?;

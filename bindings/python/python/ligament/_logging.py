@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+import os
 import sys
 import traceback
 import weakref
@@ -85,6 +86,8 @@ def watch(instance: "Instance") -> None:
 
     sys.excepthook = excepthook
     atexit.register(sign_off)
+    # A child that this process forks is not the instance: its exceptions and its end are its own.
+    os.register_at_fork(after_in_child=forget)
 
 
 def forget() -> None:

@@ -300,10 +300,17 @@ impl<C: Custodian> Endpoint<C> {
                 None => Ok(()),
             };
         }
-        self.control_seen = calls;
-        for notice in self.custodian.notices()? {
-            self.heed(notice)?;
+        loop {
+            match self.custodian.notices() {
+                Ok(notices) if notices.is_empty() => break,
+                Ok(notices) => notices.into_iter().try_for_each(|notice| self.heed(notice))?,
+                // The reason came before the end of the line.
+                Err(_) if self.run_ends.is_some() => break,
+                Err(error) => return Err(error),
+            }
         }
+        // Not before: what could not be heard must be an error the next time, too.
+        self.control_seen = calls;
         match &self.run_ends {
             Some(why) => Err(ShmError::RunEnds(why.clone())),
             None => Ok(()),

@@ -1,0 +1,137 @@
+"""How soon the last process of a run has ended after one of them was killed, at random moments; beside MPI's launchers."""
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+from lib import machine, report
+from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
+from shot import LIMIT, Shot, fire
+
+HERE = Path(__file__).resolve().parent
+OUT = BUILD / "failfast"
+PEERS = 8  # processes that exchange, half of them with the other half
+WORST = 1.0  # s
+FAMILIES = {"ligament": "Ligament", "openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(prog="benchmarks/run failfast", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10 moments instead of 50")
+    parser.add_argument("--moments", type=int, help="how many random moments (default 50, quick 10)")
+    parser.add_argument("--only", help=f"of {','.join(FAMILIES)}, separated by commas")
+    parser.add_argument("--seed", type=int, help="where chance begins (default: a new one)")
+    options = parser.parse_args(words)
+    options.moments = options.moments or (10 if options.quick else 50)
+    options.seed = random.randrange(1 << 31) if options.seed is None else options.seed
+    options.families = options.only.split(",") if options.only else list(FAMILIES)
+    if not set(options.families) <= set(FAMILIES):
+        parser.error(f"--only: {', '.join(FAMILIES)}")
+    return options
+
+
+def build(families):
+    OUT.mkdir(parents=True, exist_ok=True)
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra"]
+    for family in families:
+        program = OUT / f"fail_{family}"
+        if family == "ligament":
+            library = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
+            if not (library / "ligament").exists():
+                raise CannotMeasure(f"{library / 'ligament'} is missing; build Ligament first: make build")
+            where = [f"-I{REPOSITORY}/crates/capi/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lligament"]
+            run(["gcc", *flags, HERE / "peer.c", "-o", program, *where], seconds=120)
+        else:
+            if not (shutil.which(f"mpicc.{family}") and shutil.which(f"mpirun.{family}")):
+                raise CannotMeasure(
+                    f"{FAMILIES[family]} (mpicc.{family}, mpirun.{family}) is missing; install it with: apt-get install "
+                    "openmpi-bin libopenmpi-dev mpich libmpich-dev (--only leaves it out)"
+                )
+            run([f"mpicc.{family}", *flags, "-DWITH_MPI", HERE / "peer.c", "-o", program], seconds=120)
+
+
+MODEL = """ymmsl_version: v0.1
+model:
+  name: failfast
+  components:
+    asks: {implementation: asks, multiplicity: HALF, ports: {o_i: out, s: in}}
+    answers: {implementation: answers, multiplicity: HALF, ports: {s: in, o_i: out}}
+  conduits:
+    asks.out: answers.in
+    answers.out: asks.in
+implementations:
+  asks: {executable: PROGRAM, args: [asks]}
+  answers: {executable: PROGRAM, args: [answers]}
+"""
+
+
+def command_of(family, folder):
+    program = OUT / f"fail_{family}"
+    if family == "openmpi":
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        return ["mpirun.openmpi", *root, "--oversubscribe", "--bind-to", "none", "-np", str(PEERS), str(program)]
+    if family == "mpich":
+        return ["mpirun.mpich", "-bind-to", "none", "-np", str(PEERS), str(program)]
+    model = folder / "model.ymmsl"
+    model.write_text(MODEL.replace("HALF", str(PEERS // 2)).replace("PROGRAM", str(program)))
+    library = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
+    return [str(library / "ligament"), "run", str(model), "--run-dir", str(folder / "run"), "--quiet"]
+
+
+def measure(options):
+    """What each shot gave, by family. The same moments for all, one family after the other at each of them."""
+    chance, found = random.Random(options.seed), {family: [] for family in options.families}
+    for i in range(options.moments):
+        victim = "launcher" if i % 2 else "peer"
+        moment, pick = chance.uniform(0.0, 1.0), chance.random()
+        for family in options.families:
+            with tempfile.TemporaryDirectory(prefix="failfast-") as folder:
+                folder = Path(folder)
+                command = tuple(command_of(family, folder))
+                found[family].append(fire(Shot(command, folder, f"fail_{family}"[:15], victim, moment, pick)))
+    return found
+
+
+def main(words):
+    options = arguments_of(words)
+    build(options.families)
+    facts = machine.facts([0])
+    versions = {
+        "ligament": first_line(command_of("ligament", Path("/tmp"))[0], "version") if "ligament" in options.families else None,
+        "openmpi": first_line("mpirun.openmpi", "--version"),
+        "mpich": first_line("mpirun.mpich", "--version"),
+    }
+    print(f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that exchange, "
+          "each with a child in a session of its own; a peer and the launcher are killed in turn")
+    for name, value in facts.items():
+        print(f"  {name}: {value}")
+    for family in options.families:
+        print(f"  {FAMILIES[family]}: {versions[family]}")
+    found = measure(options)
+    rows, figures = [], {"seed": options.seed, "moments": options.moments, "machine": facts, "versions": versions}
+    for family, shots in found.items():
+        for hit in ("peer", "launcher"):
+            times = [shot["seconds"] for shot in shots if shot["hit"] == hit]
+            never = sum(shot["never"] for shot in shots if shot["hit"] == hit)
+            if times:
+                rows.append((f"{FAMILIES[family]}, {hit} killed", [
+                    len(times), 1e3 * statistics.median(times), 1e3 * max(times), never]))
+                figures[f"{family}_{hit}_median_ms"] = report.significant(1e3 * statistics.median(times))
+                figures[f"{family}_{hit}_worst_ms"] = report.significant(1e3 * max(times))
+                figures[f"{family}_{hit}_never_ended"] = never
+    report.table(
+        f"from the kill to the end of the last process (never: had not ended after {LIMIT} s, and were killed)",
+        ["shots", "median, ms", "worst, ms", "never"], rows)
+    bars = []
+    if "ligament" in found:
+        times = [shot["seconds"] for shot in found["ligament"]]
+        bars.append(report.Bar("from a kill to the end of the last, worst", max(times), times, "<=", WORST, "s"))
+    print("\nbars (value, limit, spread of the shots)")
+    for bar in bars:
+        print(bar.line())
+    report.last_line(figures, bars)
+    return 0

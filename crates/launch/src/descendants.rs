@@ -1,0 +1,66 @@
+//! All processes that come from this one, as `/proc` has them, and their end. A subreaper sees every one of them: what
+//! loses its parent becomes the subreaper's child, whatever session or group it has put itself into.
+
+use rustix::process::{getpid, kill_process, wait, Pid, Signal, WaitOptions};
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// A process that does not end for so long after SIGKILL hangs in the kernel, where nobody can help it.
+const AT_MOST: Duration = Duration::from_secs(10);
+
+/// The numbers of all descendants of this process, zombies left out.
+pub fn descendants() -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
+    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for pid in numbers {
+        if let Some((parent, zombie)) = parent_of(pid) {
+            children.entry(parent).or_default().push((pid, zombie));
+        }
+    }
+    let mut found = Vec::new();
+    let mut to_visit = vec![getpid().as_raw_nonzero().get()];
+    while let Some(parent) = to_visit.pop() {
+        for &(child, zombie) in children.get(&parent).into_iter().flatten() {
+            to_visit.push(child);
+            found.extend(Pid::from_raw(child).filter(|_| !zombie));
+        }
+    }
+    found
+}
+
+/// The parent of a process, and whether it is a zombie.
+fn parent_of(pid: i32) -> Option<(i32, bool)> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in parentheses and may hold any character.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let state = fields.next()?;
+    Some((fields.next()?.parse().ok()?, state == "Z"))
+}
+
+/// Ends all descendants of this process, which must be a subreaper, and waits for their end. Gives how many there
+/// were.
+///
+/// # Errors
+/// How many it had to end, and those that are still there after ten seconds.
+pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
+    let began = Instant::now();
+    let mut ended = std::collections::HashSet::new();
+    loop {
+        let left = descendants();
+        for &pid in &left {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        ended.extend(left.iter().copied());
+        // Each that is reaped may leave us its children; so look again until there is nobody.
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {},
+            Ok(None) if began.elapsed() > AT_MOST => return Err((ended.len() - left.len(), left)),
+            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            // No children at all.
+            Err(rustix::io::Errno::CHILD) => return Ok(ended.len()),
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The guard's own process: it starts the instances and tells how they ended. It is a subreaper, so whatever comes of
+//! them stays its descendant; and it outlives the run's process, whose end it notices by itself.
+
+use crate::descendants::end_descendants;
+use crate::line::{News, Wish};
+use crate::process::{end_group, Ended};
+use crate::sys;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::OwnedFd;
+use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+/// Why the guard's work is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// The run said so.
+    Told,
+    /// The run's process is gone.
+    Lost,
+}
+
+/// What the guard knows.
+struct Keeper {
+    line: UnixStream,
+    /// The signals that its children are born with blocked: those that the run had.
+    blocked: sys::Signals,
+    /// Those that it started: their numbers are also those of their groups.
+    started: HashSet<u32>,
+    /// Groups of processes that others started.
+    watched: HashSet<u32>,
+}
+
+/// The whole life of the guard's process. `lost` is called if the run's process goes without a word, when all is
+/// ended; it is given the words for that.
+pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&str)) -> i32 {
+    match Keeper::prepare(line, parent) {
+        Ok((mut keeper, ends, run)) => {
+            let over = keeper.serve(&ends, run.as_ref());
+            keeper.end(over, parent, lost)
+        }
+        // The run sees that the line is closed.
+        Err(error) => {
+            eprintln!("ligament: the run's guard cannot work: {error}");
+            1
+        }
+    }
+}
+
+impl Keeper {
+    fn prepare(line: OwnedFd, parent: Pid) -> io::Result<(Keeper, OwnedFd, Option<OwnedFd>)> {
+        let blocked = sys::block_all()?;
+        rustix::process::setpgid(None, None)?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let _ = rustix::thread::set_name(c"ligament-guard");
+        rustix::process::chdir("/")?;
+        let line = UnixStream::from(sys::keep_only(line)?);
+        let ends = sys::child_signals()?;
+        // The run may have ended before it could be watched; then the closed line tells.
+        let run = pidfd_open(parent, PidfdFlags::empty()).ok();
+        let run = run.filter(|_| rustix::process::getppid() == Some(parent));
+        Ok((Keeper { line, blocked, started: HashSet::new(), watched: HashSet::new() }, ends, run))
+    }
+
+    /// Does what the run wishes, until it is over.
+    fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> Over {
+        loop {
+            let mut fds = vec![PollFd::new(&self.line, PollFlags::IN), PollFd::new(ends, PollFlags::IN)];
+            fds.extend(run.map(|run| PollFd::new(run, PollFlags::IN)));
+            if poll(&mut fds, None).is_err() {
+                continue;
+            }
+            let happened = |i: usize| fds.get(i).is_some_and(|fd: &PollFd<'_>| !fd.revents().is_empty());
+            let (wishes, ended, lost) = (happened(0), happened(1), happened(2));
+            if ended {
+                let mut signals = [0u8; 1024];
+                while rustix::io::read(ends, &mut signals).is_ok_and(|count| count > 0) {}
+                self.reap();
+            }
+            if wishes {
+                match Wish::read(&self.line) {
+                    Ok(Wish::End) => return Over::Told,
+                    Ok(wish) => self.fulfil(wish),
+                    Err(_) => return Over::Lost,
+                }
+            } else if lost && !has_input(&self.line) {
+                return Over::Lost;
+            }
+        }
+    }
+
+    fn fulfil(&mut self, wish: Wish) {
+        match wish {
+            Wish::Start(command) => {
+                let news = match command.start(Some(self.blocked)) {
+                    Ok(launched) => {
+                        self.started.insert(launched.pid);
+                        News::Started(launched.pid)
+                    }
+                    Err(why) => News::NotStarted(why),
+                };
+                self.tell(&news);
+            }
+            Wish::Watch(group) => {
+                self.watched.insert(group);
+            }
+            Wish::Forget(group) => {
+                self.watched.remove(&group);
+            }
+            Wish::Sweep => {
+                complain_of(end_descendants());
+                self.started.clear();
+                self.tell(&News::Swept);
+            }
+            Wish::End => {}
+        }
+    }
+
+    /// A run that is gone does not listen; that is noticed elsewhere.
+    fn tell(&mut self, news: &News) {
+        let _ = news.write(&self.line);
+    }
+
+    /// Takes off the table who has ended, with what is left of its group, and tells of those that it started.
+    fn reap(&mut self) {
+        while let Some(pid) = sys::ended_child() {
+            let ours = self.started.remove(&pid);
+            if ours {
+                // Still a zombie: its number, and its group's, cannot have been given to others.
+                end_group(pid, Signal::KILL);
+            }
+            let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { continue };
+            let Ok(Some((_, status))) = waitpid(Some(number), WaitOptions::empty()) else { continue };
+            if ours {
+                let ended = match (status.exit_status(), status.terminating_signal()) {
+                    (Some(status), _) => Ended::Status(status),
+                    (None, signal) => Ended::Signal(signal.unwrap_or_default()),
+                };
+                self.tell(&News::Ended(pid, ended));
+            }
+        }
+    }
+
+    /// Ends what is left; then, if the run is gone, says so.
+    fn end(&mut self, over: Over, run: Pid, lost: impl FnOnce(&str)) -> i32 {
+        if over == Over::Lost {
+            self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
+        }
+        let ended = complain_of(end_descendants());
+        if over == Over::Lost {
+            let processes = match ended {
+                0 => "none of its processes was left".to_owned(),
+                1 => "one process that it had left was ended".to_owned(),
+                count => format!("{count} processes that it had left were ended"),
+            };
+            lost(&format!(
+                "the process of the run itself ({}) is gone: it was killed, or it crashed; {processes}",
+                run.as_raw_nonzero()
+            ));
+        }
+        i32::from(over == Over::Lost)
+    }
+}
+
+/// Says which processes do not end; gives how many did.
+fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
+    ended.unwrap_or_else(|(count, left)| {
+        let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
+        eprintln!("ligament: these processes do not end, though they were killed: {}", numbers.join(", "));
+        count
+    })
+}
+
+/// Whether something is there to be read.
+fn has_input(line: &UnixStream) -> bool {
+    let mut fds = [PollFd::new(line, PollFlags::IN)];
+    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&none)).is_ok_and(|count| count > 0)
+}

@@ -1,0 +1,197 @@
+//! What a run and its guard say to each other: frames of fields, over a pair of Unix sockets.
+
+use crate::command::Command;
+use crate::environment::Environment;
+use crate::process::Ended;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// From the run to its guard.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Start this; the answer is `Started` or `NotStarted`.
+    Start(Command),
+    /// There is a process group that somebody else started: end it with the run.
+    Watch(u32),
+    /// That group has ended.
+    Forget(u32),
+    /// The run is over: end what is left. The answer is `Swept`.
+    Sweep,
+    /// All is written down: end yourself too.
+    End,
+}
+
+/// From the guard to its run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum News {
+    Started(u32),
+    NotStarted(String),
+    /// A process that it started has ended.
+    Ended(u32, Ended),
+    /// Nothing is left.
+    Swept,
+}
+
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn new(kind: u8) -> Fields {
+        Fields(vec![0, 0, 0, 0, kind])
+    }
+
+    fn number(mut self, number: u32) -> Fields {
+        self.0.extend(number.to_le_bytes());
+        self
+    }
+
+    fn text(mut self, text: &OsStr) -> Fields {
+        self.0.extend((text.len() as u32).to_le_bytes());
+        self.0.extend(text.as_bytes());
+        self
+    }
+
+    fn write(mut self, mut to: impl Write) -> io::Result<()> {
+        let len = self.0.len() as u32 - 4;
+        self.0[..4].copy_from_slice(&len.to_le_bytes());
+        to.write_all(&self.0)
+    }
+}
+
+struct Reading<'a>(&'a [u8]);
+
+impl Reading<'_> {
+    fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(io::ErrorKind::UnexpectedEof)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> io::Result<u32> {
+        let mut word = [0; 4];
+        word.copy_from_slice(self.bytes(4)?);
+        Ok(u32::from_le_bytes(word))
+    }
+
+    fn text(&mut self) -> io::Result<OsString> {
+        let len = self.number()? as usize;
+        Ok(OsString::from_vec(self.bytes(len)?.to_vec()))
+    }
+}
+
+/// Reads a frame: its kind, and the fields.
+fn frame(mut from: impl Read) -> io::Result<(u8, Vec<u8>)> {
+    let mut len = [0; 4];
+    from.read_exact(&mut len)?;
+    let mut bytes = vec![0; u32::from_le_bytes(len) as usize];
+    from.read_exact(&mut bytes)?;
+    let kind = *bytes.first().ok_or(io::ErrorKind::InvalidData)?;
+    bytes.remove(0);
+    Ok((kind, bytes))
+}
+
+impl Wish {
+    pub fn write(&self, to: impl Write) -> io::Result<()> {
+        match self {
+            Wish::Start(command) => {
+                let mut fields = Fields::new(0)
+                    .text(command.program.as_os_str())
+                    .text(command.directory.as_os_str())
+                    .text(command.output.as_os_str())
+                    .number(command.arguments.len() as u32);
+                fields = command.arguments.iter().fold(fields, |fields, argument| fields.text(argument));
+                let variables: Vec<_> = command.environment.iter().collect();
+                fields = fields.number(variables.len() as u32);
+                let pairs = variables.iter();
+                pairs.fold(fields, |fields, (name, value)| fields.text(name).text(value))
+            }
+            Wish::Watch(group) => Fields::new(1).number(*group),
+            Wish::Forget(group) => Fields::new(2).number(*group),
+            Wish::Sweep => Fields::new(3),
+            Wish::End => Fields::new(4),
+        }
+        .write(to)
+    }
+
+    pub fn read(from: impl Read) -> io::Result<Wish> {
+        let (kind, bytes) = frame(from)?;
+        let mut fields = Reading(&bytes);
+        Ok(match kind {
+            0 => {
+                let program = PathBuf::from(fields.text()?);
+                let directory = PathBuf::from(fields.text()?);
+                let output = PathBuf::from(fields.text()?);
+                let count = fields.number()?;
+                let arguments = (0..count).map(|_| fields.text()).collect::<io::Result<_>>()?;
+                let mut environment = Environment::default();
+                for _ in 0..fields.number()? {
+                    let name = fields.text()?;
+                    environment.set_any(name, fields.text()?);
+                }
+                Wish::Start(Command { program, arguments, environment, directory, output })
+            }
+            1 => Wish::Watch(fields.number()?),
+            2 => Wish::Forget(fields.number()?),
+            3 => Wish::Sweep,
+            4 => Wish::End,
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        })
+    }
+}
+
+impl News {
+    pub fn write(&self, to: impl Write) -> io::Result<()> {
+        match self {
+            News::Started(pid) => Fields::new(0).number(*pid),
+            News::NotStarted(why) => Fields::new(1).text(OsStr::new(why)),
+            News::Ended(pid, Ended::Status(status)) => Fields::new(2).number(*pid).number(*status as u32),
+            News::Ended(pid, Ended::Signal(signal)) => Fields::new(3).number(*pid).number(*signal as u32),
+            News::Swept => Fields::new(4),
+        }
+        .write(to)
+    }
+
+    pub fn read(from: impl Read) -> io::Result<News> {
+        let (kind, bytes) = frame(from)?;
+        let mut fields = Reading(&bytes);
+        Ok(match kind {
+            0 => News::Started(fields.number()?),
+            1 => News::NotStarted(fields.text()?.to_string_lossy().into_owned()),
+            2 => News::Ended(fields.number()?, Ended::Status(fields.number()? as i32)),
+            3 => News::Ended(fields.number()?, Ended::Signal(fields.number()? as i32)),
+            4 => News::Swept,
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut environment = Environment::default();
+        environment.set("A", OsString::from_vec(vec![0xff, b' ', b'=']));
+        let command = Command {
+            program: "/bin/true".into(),
+            arguments: vec!["a b".into(), "".into()],
+            environment,
+            directory: "/".into(),
+            output: "/dev/null".into(),
+        };
+        for wish in [Wish::Start(command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::Sweep, Wish::End] {
+            let mut bytes = Vec::new();
+            wish.write(&mut bytes).unwrap();
+            assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);
+            assert!(Wish::read(&bytes[..bytes.len() - 1]).is_err());
+        }
+        let ends = [News::Ended(3, Ended::Status(-1)), News::Ended(4, Ended::Signal(9))];
+        for news in ends.into_iter().chain([News::Started(1), News::NotStarted("naïve".into()), News::Swept]) {
+            let mut bytes = Vec::new();
+            news.write(&mut bytes).unwrap();
+            assert_eq!(News::read(&bytes[..]).unwrap(), news);
+        }
+    }
+}

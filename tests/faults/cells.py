@@ -1,0 +1,128 @@
+"""The cells of the fault matrix: which there are, what is expected of each, and what chance decides in one run."""
+
+import random
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WHO = ("c", "python", "manager", "child")
+FAULTS = ("kill", "stop", "exit", "exception", "hang", "memory", "files", "disk")
+MOMENTS = ("starting", "first", "steady", "ending")
+ENDLESS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    who: str
+    fault: str
+    moment: str
+
+    def __str__(self):
+        return f"{self.who}-{self.fault}-{self.moment}"
+
+
+CELLS = [Cell(who, fault, moment) for who in WHO for fault in FAULTS for moment in MOMENTS]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is to become of a run; see expected.toml."""
+
+    states: tuple
+    exits: tuple
+    reason: str | None
+    output: str | None
+    told: str | None
+    why: str
+
+
+def _tuple(value):
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def expectations():
+    """What is expected, by cell. Every cell has a line, or its fault has one for all moments."""
+    table = tomllib.loads((HERE / "expected.toml").read_text())
+    found = {}
+    for cell in CELLS:
+        rows = table[cell.who][cell.fault]
+        row = rows.get(cell.moment) or rows["all"]
+        states, exits = _tuple(row["state"]), _tuple(row["exit"])
+        found[cell] = Expected(states, exits, row.get("reason"), row.get("output"), row.get("told"), row["why"])
+    return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a cell, as chance has it: all of it follows from the seed."""
+
+    cell: Cell
+    seed: int
+    victim: str  # macro or micro
+    languages: dict  # of each of them
+    detail: str  # what kind of fault, see `details`
+    size: int  # doubles in a message
+    step: int  # at which it happens, if it is steady
+    steps: int
+    session: str  # of a child: "own" or "its"
+    signed: str  # whether macro has signed off when it ends: "yes" or "no"
+    delay: float  # s between the moment and what the test does
+    rest: float  # s for which something stands still
+
+    @property
+    def peer(self):
+        return "micro" if self.victim == "macro" else "macro"
+
+
+def details(cell, groups, mounts):
+    """The kinds of a fault that can be had here: with memory groups, with mounts."""
+    who, fault = cell.who, cell.fault
+    if fault == "kill":
+        return ["itself", "outside"] if who != "manager" else ["running", "waiting"]
+    if fault == "exit":
+        return ["0", "3"] if who != "manager" else ["stop", "SIGTERM", "SIGINT", "SIGHUP"]
+    if fault == "exception" and who == "manager":
+        # A SIGSEGV or SIGBUS that is sent, and not met, is taken by Rust's watch for overflowing stacks.
+        return ["SIGABRT", "SIGILL", "SIGFPE"]
+    if fault == "stop" and who == "manager":
+        return ["running", "waiting"]
+    if fault == "hang":
+        return ["waiting", "waiting", "spinning", "stubborn"] if who != "manager" else ["running", "waiting"]
+    if fault == "memory":
+        # Of the manager: that the kernel chooses it.
+        return (["group"] if groups else []) + (["limit"] if who != "manager" else [])
+    if fault == "disk":
+        return (["space"] if mounts else []) + (["size"] if who != "manager" else [])
+    return ["any"]
+
+
+def plan(cell, seed, groups, mounts):
+    """What happens in one run, or None where this machine cannot bring it about."""
+    chance = random.Random(f"{seed}/{cell}")
+    possible = details(cell, groups, mounts)
+    if not possible:
+        return None
+    victim = chance.choice(["macro", "micro"])
+    peer = "micro" if victim == "macro" else "macro"
+    language = cell.who if cell.who in ("c", "python") else chance.choice(["c", "c", "python"])
+    languages = {victim: language, peer: chance.choice(["c", "c", "c", "python"])}
+    detail = chance.choice(possible)
+    size = chance.choice([0, 64, 20_000])
+    step = chance.randrange(5, 35)
+    signed = chance.choice(["yes", "no"])
+    if cell.moment == "ending" and cell.fault == "exit" and cell.who in ("c", "python"):
+        # Having signed off, a status of 0 is the right one; leaving with the other closes the ports first.
+        detail = "3" if signed == "yes" or victim == "micro" else "0"
+    if cell.who == "manager" and cell.moment == "ending" and detail == "running":
+        detail = "waiting"  # or the run would be over first
+    # A run that only the fault can end.
+    endless = cell.moment in ("first", "steady") and (
+        (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
+        or (cell.who in ("c", "python") and cell.fault == "kill")
+    )
+    return Plan(
+        cell, seed, victim, languages, detail, size, step, ENDLESS if endless else 40,
+        chance.choice(["own", "its"]), signed, chance.choice([0.0, chance.uniform(0.0, 0.01)]),
+        chance.uniform(0.02, 0.2),
+    )

@@ -1,0 +1,149 @@
+"""Either side of a dialogue, and what goes wrong in it: peer.c and peer.h in Python."""
+
+import os
+import resource
+import signal
+import sys
+import time
+
+TOLD = os.environ
+
+
+def say(words):
+    print(words, file=sys.stderr, flush=True)
+
+
+def mark():
+    fresh = f"{TOLD['FAULT_MARK']}.{os.getpid()}"
+    try:
+        with open(fresh, "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(fresh, TOLD["FAULT_MARK"])
+    except OSError:
+        pass
+
+
+def wait_for_go():
+    while not os.path.exists(TOLD["FAULT_GO"]):
+        time.sleep(0.002)
+
+
+def take_all_memory():
+    if TOLD["FAULT_DETAIL"] == "group":
+        with open(TOLD["FAULT_GROUP"], "w") as group:
+            group.write(str(os.getpid()))
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    taken = []
+    while True:
+        taken.append(bytearray(b"1" * (1 << 20)))
+
+
+def fill_the_disk():
+    if TOLD["FAULT_DETAIL"] == "size":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    with open("result.bin", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(65536))
+
+
+def misfortune():
+    mark()
+    fault, detail = TOLD["FAULT"], TOLD["FAULT_DETAIL"]
+    if fault == "kill":
+        if detail == "itself":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while TOLD["FAULT_WHO"] == "child":
+            signal.pause()
+        if TOLD["FAULT_HOLD"] == "go":
+            wait_for_go()
+    elif fault == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif fault == "exit":
+        if detail == "0":
+            os._exit(0)
+        sys.exit(3)
+    elif fault == "exception":
+        raise ValueError("the mesh is tangled")
+    elif fault == "hang":
+        if detail == "stubborn":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            if detail != "spinning":
+                signal.pause()
+    elif fault == "memory":
+        take_all_memory()
+    elif fault == "files":
+        try:
+            while True:
+                os.open("/dev/null", os.O_RDONLY)
+        except OSError:
+            pass
+    elif fault == "disk":
+        fill_the_disk()
+
+
+def at(moment, step=None):
+    """The code has come to a moment."""
+    if TOLD.get("FAULT_MOMENT") != moment or step is not None and step != int(TOLD["FAULT_STEP"]):
+        return
+    say("last words")
+    who = TOLD["FAULT_WHO"]
+    if who == "manager":
+        mark()
+        if TOLD["FAULT"] == "memory":
+            take_all_memory()
+        if TOLD["FAULT_DETAIL"] != "running":
+            wait_for_go()
+    elif who == "child":
+        if os.fork() == 0:
+            if TOLD["FAULT_SESSION"] == "own":
+                os.setsid()
+            misfortune()
+            os._exit(0)
+        if TOLD["FAULT_HOLD"] == "go":
+            wait_for_go()
+        elif TOLD["FAULT_HOLD"] == "child":
+            os.wait()
+    else:
+        misfortune()
+
+
+def main(role):
+    at("starting")
+    import numpy
+    from ligament import Instance, Message, Operator
+
+    macro = role == "macro"
+    if macro:
+        instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
+    else:
+        instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
+    steps, signed = int(TOLD["FAULT_STEPS"]), TOLD.get("FAULT_SIGNED") != "no"
+    data = numpy.zeros(int(TOLD["FAULT_SIZE"]))
+    step = 0
+
+    def send():
+        instance.send("out", Message(float(step), data=data))
+
+    def receive():
+        assert instance.receive("in").timestamp == step
+
+    while instance.reuse_instance():
+        while True:
+            send() if macro else receive()
+            if step == 0:
+                at("first")
+            at("steady", step)
+            receive() if macro else send()
+            step += 1
+            if not macro or step >= steps:
+                break
+        if macro and not signed:
+            at("ending")
+    if not macro or signed:
+        at("ending")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
