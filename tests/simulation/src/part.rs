@@ -304,12 +304,14 @@ impl<'a> Part<'a> {
         let mut head = Vec::new();
         let len = array_head(DType::UInt64, &shape, Order::RowMajor, None, &mut head).expect("a plain array");
         let data = bytes_of(&data);
+        // It stands for the head, which follows from the count.
+        let number = u64::from(count) + 1;
         if letter.by == By::Elements {
-            return self.endpoint().send(to, header, &Contiguous { head: &head, data: &data });
+            return self.endpoint().send(to, header, &Contiguous { head: &head, number, data: &data });
         }
         let mut loan = self.endpoint().loan(data.len() as u64)?;
         loan.bytes_mut().copy_from_slice(&data);
-        self.endpoint().send_loan(to, header, loan, &head, len)
+        self.endpoint().send_loan(to, header, loan, (&head, number), len)
     }
 
     /// Waits as the step wants to, until a receive returns at once, or leaves the waiting to that.

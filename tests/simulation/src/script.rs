@@ -352,6 +352,8 @@ fn letter(random: &mut Random, huge: bool) -> Letter {
         _ if huge => Some(random.between(600_000, 1_100_000) as u32),
         0 => None,
         1..=3 => Some(random.between(1, 25) as u32),
+        // Often like the one before.
+        4..=7 if random.percent(50) => Some(*random.of(&[30, 100, 700])),
         4..=7 => Some(random.between(26, 1000) as u32),
         8 => Some(random.between(1001, 9000) as u32),
         _ => Some(random.between(9000, 40_000) as u32),
