@@ -354,8 +354,13 @@ fn a_receiver_that_only_polls_gives_memory_back() {
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(100, 0));
     assert!(!receiver.poll(0).unwrap());
     // Blocks of another size, which there is no memory for beside the first.
-    send_numbers(&mut sender, &[0], &numbers(1000, 1)).unwrap();
-    assert!(receiver.poll(0).unwrap());
+    let (done, seen) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        send_numbers(&mut sender, &[0], &numbers(1000, 1)).unwrap();
+        done.send(()).unwrap();
+    });
+    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(()), "the sender waits for a block that was read");
+    sender.join().unwrap();
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 1));
 }
 

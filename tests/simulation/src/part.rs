@@ -319,20 +319,23 @@ impl<'a> Part<'a> {
         let index = self.incoming(channel);
         match how {
             How::Forever => {}
-            How::InTurns(ns) => loop {
+            How::InTurns(mut ns) => loop {
                 let deadline = self.actor.shared().clock + ns;
                 match self.again(|me| me.endpoint().wait_any(&[index], Some(deadline))) {
                     Err(ShmError::TimedOut) => {
                         self.actor.was_untold();
                         self.actor.pauses(ns);
+                        ns = (ns * 2).min(20 * MS);
                     }
                     Err(error) => return Err(error.into()),
                     Ok(_) => break,
                 }
             },
             How::Polling(ns) => {
+                let mut pause = ns;
                 while !self.endpoint().poll(index)? {
-                    self.actor.pauses(ns);
+                    self.actor.pauses(pause);
+                    pause = (pause * 2).min(20 * MS);
                 }
             }
         }

@@ -31,9 +31,9 @@ pub enum Step {
 #[derive(Debug, Clone, Copy)]
 pub enum How {
     Forever,
-    /// At most so many ns, then again.
+    /// At most so many ns, then again, for longer and longer.
     InTurns(u64),
-    /// Looking every so many ns.
+    /// Looking every so many ns, then more and more seldom.
     Polling(u64),
 }
 
