@@ -325,6 +325,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 length: None,
                 connected: true,
                 implicit: false,
+                resizable: false,
             });
             End { instance, port: ports.len() as u32 - 1, slot: None }
         };
