@@ -49,6 +49,10 @@ lint: $(STAMP) ## check format and style
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
 
+docs: build ## build the documentation as a site, in build/site
+	$(VENV)/bin/python docs/site/build build/site
+	@echo "the first page is build/site/index.html"
+
 clean: ## remove what was built
 	cargo clean
 	rm -rf $(VENV) build dist examples/*/build

@@ -17,7 +17,7 @@ PAGES = sorted(
                  "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md"]
     for path in ROOT.glob(glob)
 )
-FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/getting-started/*.md")), *sorted(ROOT.glob("docs/guides/*.md"))]
+FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def name_of(path):
