@@ -51,7 +51,8 @@ lint: $(STAMP) ## check format and style
 
 docs: build ## build the documentation as a site, in build/site
 	$(VENV)/bin/python docs/site/build build/site
-	@echo "the first page is build/site/index.html"
+	@echo "the first page is build/site/index.html; to search in it as well, say"
+	@echo "  $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
 
 clean: ## remove what was built
 	cargo clean
