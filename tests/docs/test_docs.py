@@ -87,6 +87,16 @@ def test_the_catalogue_of_errors_quotes_what_the_code_says():
     assert len(rows) > 40 and not unknown, f"no message says: {unknown}"
 
 
+def test_every_problem_that_check_can_find_is_in_the_list_of_codes():
+    source = "".join(
+        path.read_text().split("#[cfg(test)]\nmod")[0]
+        for crate in ["model", "analysis"] for path in sorted(ROOT.glob(f"crates/{crate}/src/**/*.rs"))
+    )
+    found = set(re.findall(r'\b(?:error|warning|report|problem)\w*\(\s*(?:self,\s*)?"([a-z]+(?:-[a-z]+)+)"', source))
+    listed = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/reference/check-codes.md").read_text(), re.M)
+    assert len(found) > 70 and sorted(found) == listed
+
+
 def test_a_page_with_another_output_is_noticed():
     assert pattern(["a … c", "…", "end"]).match("a b c\n1\n2\nend\n")
     assert not pattern(["a … c"]).match("a b d\n")
