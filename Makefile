@@ -6,7 +6,7 @@ VENV := .venv
 STAMP := $(VENV)/.requirements
 CARGO_FLAGS ?= --locked
 
-.PHONY: help build demo test test-all bench install fmt lint docs clean
+.PHONY: help build demo test test-all bench install wheel fmt lint docs clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -39,6 +39,9 @@ bench: build ## measure Ligament beside what a user would pick instead
 install: build ## install under PREFIX: command, library, headers, CMake package, pkg-config file
 	packaging/install.sh "$(PREFIX)"
 
+wheel: ## build the Python wheel that is given to others, into dist/
+	@PYTHON="$(PYTHON)" packaging/build-wheel dist
+
 fmt: ## format the code
 	cargo fmt --all
 
@@ -46,6 +49,11 @@ lint: $(STAMP) ## check format and style
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
 
+docs: build ## build the documentation as a site, in build/site
+	$(VENV)/bin/python docs/site/build build/site
+	@echo "the first page is build/site/index.html; to search in it as well, say"
+	@echo "  $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/site"
+
 clean: ## remove what was built
 	cargo clean
-	rm -rf $(VENV) build examples/*/build
+	rm -rf $(VENV) build dist examples/*/build

@@ -1,24 +1,27 @@
 #!/bin/sh
 # Installs what has been built below PREFIX: the library, the headers for C and C++, the CMake package, the
 # pkg-config file and the command. Nothing in PREFIX knows where it is, so it can be moved.
-#   packaging/install.sh [--library-only] PREFIX [BUILT]
+#   packaging/install.sh [--library-only | --for-wheel] PREFIX [BUILT]
 # BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
+# --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static library.
 set -eu
 
 command=yes
-if [ "${1:-}" = --library-only ]; then
-    command=no
-    shift
-fi
+wheel=no
+case ${1:-} in
+    --library-only) command=no; shift ;;
+    --for-wheel) wheel=yes; shift ;;
+esac
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-    echo "usage: $0 [--library-only] PREFIX [BUILT]" >&2
+    echo "usage: $0 [--library-only | --for-wheel] PREFIX [BUILT]" >&2
     exit 2
 fi
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$1
 built=${2:-${CARGO_TARGET_DIR:-$root/target}/release}
 
-needed="libligament.so libligament.a"
+needed=libligament.so
+[ $wheel = no ] && needed="$needed libligament.a"
 [ $command = yes ] && needed="$needed ligament"
 for file in $needed; do
     if [ ! -f "$built/$file" ]; then
@@ -44,12 +47,25 @@ fill() {
 lib=$prefix/lib
 cmake=$lib/cmake/ligament
 mkdir -p "$prefix/include/ligament" "$cmake" "$lib/pkgconfig"
+
 # A new file under the name, not new contents: programs that run keep the old one.
-install -m 755 "$built/libligament.so" "$lib/libligament.so.$version.new"
-mv -f "$lib/libligament.so.$version.new" "$lib/libligament.so.$version"
-ln -sfn "libligament.so.$version" "$lib/libligament.so.$soversion"
-ln -sfn "libligament.so.$soversion" "$lib/libligament.so"
-install -m 644 "$built/libligament.a" "$lib/libligament.a"
+put() {
+    install -m 755 "$1" "$2.new"
+    [ $wheel = no ] || strip --strip-unneeded "$2.new"
+    mv -f "$2.new" "$2"
+}
+
+if [ $wheel = yes ]; then
+    # The one library bears the name that programs ask for when they start. Linkers look for libligament.so, and read
+    # a text there as well as a library or a link.
+    put "$built/libligament.so" "$lib/libligament.so.$soversion"
+    echo "/* Leads -lligament to the library itself. */ INPUT(libligament.so.$soversion)" > "$lib/libligament.so"
+else
+    put "$built/libligament.so" "$lib/libligament.so.$version"
+    ln -sfn "libligament.so.$version" "$lib/libligament.so.$soversion"
+    ln -sfn "libligament.so.$soversion" "$lib/libligament.so"
+    install -m 644 "$built/libligament.a" "$lib/libligament.a"
+fi
 install -m 644 "$root/crates/capi/include/ligament.h" "$prefix/include/ligament.h"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
@@ -57,6 +73,5 @@ fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConf
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
 if [ $command = yes ]; then
     mkdir -p "$prefix/bin"
-    install -m 755 "$built/ligament" "$prefix/bin/ligament.new"
-    mv -f "$prefix/bin/ligament.new" "$prefix/bin/ligament"
+    put "$built/ligament" "$prefix/bin/ligament"
 fi

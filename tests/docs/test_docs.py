@@ -3,16 +3,13 @@
 import os
 import re
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from pages import Command, File, pattern, prose_links, steps
+from follow import Reader, follow, of_a_clone
+from pages import File, pattern, prose_links, steps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z .*\n", re.M)  # `ligament run` shows them where there is no terminal
-LIMIT = 300  # s, for one command
 
 PAGES = sorted(
     path
@@ -20,7 +17,7 @@ PAGES = sorted(
                  "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md"]
     for path in ROOT.glob(glob)
 )
-FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/getting-started/*.md")), *sorted(ROOT.glob("docs/guides/*.md"))]
+FOLLOWED = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 
 def name_of(path):
@@ -47,22 +44,13 @@ def test_every_link_leads_somewhere(page):
 
 
 @pytest.fixture
-def shell(tmp_path):
-    """Runs a reader's command in the reader's directory, with Ligament as it is in the build tree."""
-    installed = tmp_path / "pkgconfig"
-    installed.mkdir()
-    release = ROOT / "target/release"
-    (installed / "ligament.pc").write_text(
-        "Name: ligament\nDescription: the build tree\nVersion: 0\n"
-        f"Cflags: -I{ROOT}/bindings/cpp/include -I{ROOT}/crates/capi/include\nLibs: -L{release} -lligament\n"
-    )
+def reader(tmp_path):
+    """A reader with an empty directory, who has installed Ligament as it is in the build tree."""
     here = tmp_path / "here"
     here.mkdir()
     environment = {
         **os.environ,
-        "PATH": f"{ROOT / '.venv/bin'}:{release}:{os.environ['PATH']}",
-        "PKG_CONFIG_PATH": str(installed),
-        "LD_LIBRARY_PATH": str(release),
+        "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
         "LIGAMENT": str(ROOT),
         # Cargo finds what it needs where it was put when Ligament was built, and builds it once for all readers.
@@ -75,53 +63,19 @@ def shell(tmp_path):
     built.mkdir(parents=True, exist_ok=True)
     (here / "target").symlink_to(built)
     shutil.copy(ROOT / "Cargo.lock", here)
-
-    in_background = []
-
-    def run(line):
-        process = subprocess.Popen(
-            ["bash", "-c", line], cwd=here, env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )
-        if line.endswith("&"):
-            in_background.append(process.pid)
-        try:
-            output, _ = process.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            pytest.fail(f"`{line}` did not end within {LIMIT} s")
-        return process.returncode, output
-
-    run.here = here
-    yield run
-    for group in in_background:
-        try:
-            os.killpg(group, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it has ended, as it should
+    reader = Reader(here, environment)
+    yield reader
+    reader.leave()
 
 
-def followed(step):
-    """Whether a command is given in the reader's own directory; `make` is for a clone, and is tested elsewhere."""
-    return not step.line.startswith(("make ", "git ", "cd "))
+def after_installing(line):
+    """Whether a command comes after those of the installation, which tests/package follows with the wheel."""
+    return not of_a_clone(line) and not line.startswith(("python3 -m venv", ". ", "pip install"))
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
-def test_what_a_page_tells_to_type_does_what_it_says(page, shell):
-    for step in steps(page.read_text()):
-        if isinstance(step, File):
-            (shell.here / step.name).parent.mkdir(parents=True, exist_ok=True)
-            (shell.here / step.name).write_text(step.text)
-        elif isinstance(step, Command) and followed(step):
-            status, output = shell(step.line)
-            if step.output is None:
-                assert status == 0, f"`{step.line}` ended with {status}:\n{output}"
-                continue
-            if step.line.startswith("ligament run"):
-                output = LOG_LINE.sub("", output)
-            expected = "\n".join(step.output)
-            assert pattern(step.output).match(output), f"`{step.line}` printed\n{output}\nand not\n{expected}"
+def test_what_a_page_tells_to_type_does_what_it_says(page, reader):
+    follow(page.read_text(), reader, after_installing)
 
 
 def test_the_catalogue_of_errors_quotes_what_the_code_says():
@@ -131,6 +85,16 @@ def test_the_catalogue_of_errors_quotes_what_the_code_says():
     pieces = [piece.strip(' "') for row in rows for piece in re.split(r"…|;|,|\(|\)", row)]
     unknown = [piece for piece in pieces if len(piece) >= 20 and piece not in said]
     assert len(rows) > 40 and not unknown, f"no message says: {unknown}"
+
+
+def test_every_problem_that_check_can_find_is_in_the_list_of_codes():
+    source = "".join(
+        path.read_text().split("#[cfg(test)]\nmod")[0]
+        for crate in ["model", "analysis"] for path in sorted(ROOT.glob(f"crates/{crate}/src/**/*.rs"))
+    )
+    found = set(re.findall(r'\b(?:error|warning|report|problem)\w*\(\s*(?:self,\s*)?"([a-z]+(?:-[a-z]+)+)"', source))
+    listed = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/reference/check-codes.md").read_text(), re.M)
+    assert len(found) > 70 and sorted(found) == listed
 
 
 def test_a_page_with_another_output_is_noticed():

@@ -1,8 +1,10 @@
 """An installation is found by CMake and by pkg-config, wherever it has been moved to."""
 
+import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 from programs import flags, run_program
 
@@ -75,3 +77,32 @@ def test_the_static_library_links(prefix, tmp_path):
 def test_the_installed_command_runs(prefix):
     ran = run_program(prefix / "bin" / "ligament", "--version")
     assert ran.status == 0 and "0.1.0" in ran.text
+
+
+def test_the_installed_command_tells_compilers_where_things_are(prefix, tmp_path):
+    def config(*options):
+        ran = run_program(prefix / "bin" / "ligament", "config", *options)
+        assert ran.status == 0, ran.text
+        return ran.text
+
+    (tmp_path / "user.c").write_text(C)
+    compile_it = ["gcc", tmp_path / "user.c", "-o", tmp_path / "user", *config("--libs", "--cflags").split()]
+    subprocess.run(compile_it, check=True)
+    ran = run_program(tmp_path / "user")
+    assert (ran.status, ran.text.strip()) == (0, "0.1.0")
+    assert config("--prefix", "--version").split() == ["0.1.0", str(prefix)]
+    assert (Path(config("--cmake").strip()) / "ligamentConfig.cmake").is_file()
+    assert (Path(config("--pkg-config").strip()) / "ligament.pc").is_file()
+    assert json.loads(config("--json")) | {"ok": True, "prefix": str(prefix)} == json.loads(config("--json"))
+    assert f"libdir      {prefix}/lib\n" in config()
+
+
+def test_a_command_that_is_not_installed_says_so(prefix, tmp_path):
+    stray = tmp_path / "bin" / "ligament"
+    stray.parent.mkdir()
+    shutil.copy(prefix / "bin" / "ligament", stray)
+    ran = run_program(stray, "config", "--cflags")
+    assert ran.status == 2
+    assert f"{tmp_path}/include/ligament.h is missing; install Ligament with" in ran.text
+    ran = run_program(stray, "config", "--json")
+    assert ran.status == 2 and json.loads(ran.text)["ok"] is False

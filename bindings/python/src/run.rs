@@ -166,9 +166,10 @@ pub fn die_with_parent(parent: i32) -> bool {
     set_parent_process_death_signal(Some(Signal::KILL)).is_ok() && getppid() == Pid::from_raw(parent)
 }
 
-/// The command `ligament` with these arguments, of which the first is its name. Gives the exit status.
+/// The command `ligament` with these arguments, of which the first is its name; `home` is the prefix that the package
+/// was installed below. Gives the exit status.
 #[pyfunction]
-#[pyo3(name = "_command_line")]
-pub fn command_line(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
-    py.detach(|| ligament_cli::main(arguments))
+#[pyo3(name = "_command_line", signature = (arguments, home=None))]
+pub fn command_line(py: Python<'_>, arguments: Vec<OsString>, home: Option<PathBuf>) -> i32 {
+    py.detach(|| ligament_cli::main_of(arguments, home))
 }

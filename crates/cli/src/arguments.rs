@@ -31,6 +31,11 @@ enum Command {
     ///
     /// Without a command, prints the environment that the instance needs, as `export` lines for a shell.
     Join(Join),
+    /// Say where library and headers are, for compilers and build systems.
+    ///
+    /// Compile a program with `cc code.c $(ligament config --cflags --libs)`; let CMake find the package with
+    /// `cmake -Dligament_DIR=$(ligament config --cmake)`. Without an option, shows everything.
+    Config(Config),
     /// Print a script that completes this command's arguments in a shell.
     ///
     /// For bash: `source <(ligament completions bash)`.
@@ -130,9 +135,49 @@ pub(crate) struct Join {
     pub command: Vec<OsString>,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Config {
+    /// The flags to compile with.
+    #[arg(long)]
+    pub cflags: bool,
+    /// The flags to link with, which also let the program find the library when it starts.
+    #[arg(long)]
+    pub libs: bool,
+    /// The directory of the CMake package, for `ligament_DIR`.
+    #[arg(long)]
+    pub cmake: bool,
+    /// The directory of the pkg-config file, for `PKG_CONFIG_PATH`.
+    #[arg(long)]
+    pub pkg_config: bool,
+    /// The directory below which all is installed.
+    #[arg(long)]
+    pub prefix: bool,
+    /// The directory of the headers.
+    #[arg(long)]
+    pub includedir: bool,
+    /// The directory of the library.
+    #[arg(long)]
+    pub libdir: bool,
+    /// The library's own file, for languages that load it by themselves.
+    #[arg(long)]
+    pub library: bool,
+    /// The version of Ligament.
+    #[arg(long)]
+    pub version: bool,
+    /// Print everything as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the run
 /// failed, 2 bad use or a bad model, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    main_of(arguments, None)
+}
+
+/// The same, for a program that is not itself the installed command: `home` is the prefix of the installation that it
+/// speaks for.
+pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathBuf>) -> i32 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -147,6 +192,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Logs(logs) => crate::logs::logs(&logs),
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Join(join) => crate::client::join(&join),
+        Command::Config(config) => crate::config::config(&config, home.as_deref()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);

@@ -4,13 +4,14 @@
 mod arguments;
 mod check;
 mod client;
+mod config;
 mod logs;
 mod lost;
 mod run;
 pub mod runtime;
 mod view;
 
-pub use arguments::main;
+pub use arguments::{main, main_of};
 
 /// Exit status: all is done.
 pub const DONE: i32 = 0;

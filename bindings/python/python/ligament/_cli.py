@@ -1,5 +1,6 @@
-"""The command `ligament`."""
+"""The command `ligament`, as `python -m ligament`; the wheel brings the command itself as a program of its own."""
 
+import importlib.metadata
 import signal
 import sys
 
@@ -10,7 +11,19 @@ def main() -> int:
     """Does what the command line asks for; gives the exit status."""
     # The command waits outside Python, where Python's own handler would have to wait as well.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _command_line(sys.argv)
+    return _command_line(sys.argv, _prefix() if "config" in sys.argv[1:2] else None)
+
+
+def _prefix() -> str:
+    """The directory below which the wheel has put the library and the headers; without them, that of Python itself."""
+    try:
+        files = importlib.metadata.files("ligament") or ()
+    except importlib.metadata.PackageNotFoundError:
+        files = ()  # the package's folder is used as it is
+    for file in files:
+        if file.parts[-2:] == ("include", "ligament.h"):
+            return str(file.locate().resolve().parents[1])
+    return sys.prefix
 
 
 if __name__ == "__main__":

@@ -1,0 +1,177 @@
+//! `ligament config`: where this installation has the library, the headers and what build systems read, as a compiler
+//! or a build system wants it said.
+
+use crate::arguments::{print, Config};
+use std::path::{Path, PathBuf};
+
+/// The file that programs are linked with and that they ask for when they start; `crates/capi/build.rs` names it.
+const LIBRARY: &str = "libligament.so.0";
+
+/// An installation: `bin`, `lib` and `include` below one prefix, as `make install` or the Python wheel makes them.
+struct Installation {
+    prefix: PathBuf,
+}
+
+impl Installation {
+    /// The one that is below `prefix`, or what is missing there.
+    fn below(prefix: &Path) -> Result<Installation, String> {
+        let found = Installation { prefix: prefix.to_owned() };
+        for needed in [found.include().join("ligament.h"), found.library()] {
+            if !needed.is_file() {
+                return Err(format!("{} is missing", needed.display()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The one that this process's own program, `PREFIX/bin/ligament`, belongs to.
+    fn of_this_program() -> Result<Installation, String> {
+        let program = std::env::current_exe()
+            .map_err(|error| format!("where this command lies cannot be found: {error}"))?;
+        let prefix = program
+            .parent()
+            .filter(|directory| directory.ends_with("bin"))
+            .and_then(Path::parent)
+            .ok_or_else(|| format!("{} does not lie in the `bin` of an installation", program.display()))?;
+        Installation::below(prefix)
+    }
+
+    fn include(&self) -> PathBuf {
+        self.prefix.join("include")
+    }
+
+    fn lib(&self) -> PathBuf {
+        self.prefix.join("lib")
+    }
+
+    fn library(&self) -> PathBuf {
+        self.lib().join(LIBRARY)
+    }
+
+    fn cmake(&self) -> PathBuf {
+        self.lib().join("cmake/ligament")
+    }
+
+    fn pkg_config(&self) -> PathBuf {
+        self.lib().join("pkgconfig")
+    }
+
+    /// Whether compilers and the loader look here by themselves. To name `/usr/include` to a compiler would even do
+    /// harm: it changes the order in which system headers are found.
+    fn is_the_systems(&self) -> bool {
+        self.prefix == Path::new("/usr") || self.prefix == Path::new("/")
+    }
+
+    fn cflags(&self) -> String {
+        if self.is_the_systems() {
+            return String::new();
+        }
+        format!("-I{}", quoted(&self.include()))
+    }
+
+    /// With the path that the loader needs, so that what is linked starts as it is.
+    fn libs(&self) -> String {
+        if self.is_the_systems() {
+            return "-lligament".to_owned();
+        }
+        let lib = quoted(&self.lib());
+        format!("-L{lib} -lligament -Wl,-rpath,{lib}")
+    }
+}
+
+/// A path as a shell reads it back as one word, in the way of pkg-config.
+fn quoted(path: &Path) -> String {
+    let mut text = String::new();
+    for letter in path.to_string_lossy().chars() {
+        if !(letter.is_alphanumeric() || "/._-+=:,@%~^".contains(letter)) {
+            text.push('\\');
+        }
+        text.push(letter);
+    }
+    text
+}
+
+/// `ligament config`. `home` is the prefix, where the caller knows it better than this process's program does.
+pub(crate) fn config(arguments: &Config, home: Option<&Path>) -> i32 {
+    let found = match home {
+        Some(prefix) => Installation::below(prefix),
+        None => Installation::of_this_program(),
+    };
+    let installation = match found {
+        Ok(installation) => installation,
+        Err(why) => {
+            let error = format!(
+                "this command belongs to no complete installation: {why}; install Ligament with \
+                 `make install PREFIX=...` or `pip install ligament`, and use the command from there"
+            );
+            if arguments.json {
+                print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+            } else {
+                crate::complain(&error);
+            }
+            return crate::BAD_USE;
+        }
+    };
+    print(&said(arguments, &installation));
+    crate::DONE
+}
+
+/// What is asked for; flags in one line, in the order that compilers want them, all else in a line each.
+fn said(arguments: &Config, installation: &Installation) -> String {
+    let shown = |path: PathBuf| path.display().to_string();
+    let places = [
+        ("version", arguments.version, env!("CARGO_PKG_VERSION").to_owned()),
+        ("prefix", arguments.prefix, shown(installation.prefix.clone())),
+        ("includedir", arguments.includedir, shown(installation.include())),
+        ("libdir", arguments.libdir, shown(installation.lib())),
+        ("library", arguments.library, shown(installation.library())),
+        ("cmake", arguments.cmake, shown(installation.cmake())),
+        ("pkg-config", arguments.pkg_config, shown(installation.pkg_config())),
+    ];
+    let flags =
+        [("cflags", arguments.cflags, installation.cflags()), ("libs", arguments.libs, installation.libs())];
+    let all = places.iter().chain(&flags);
+    if arguments.json {
+        let mut object: serde_json::Map<_, _> =
+            all.map(|(name, _, value)| (name.replace('-', "_"), value.as_str().into())).collect();
+        object.insert("ok".into(), true.into());
+        return format!("{:#}\n", serde_json::Value::Object(object));
+    }
+    if !all.clone().any(|(_, asked, _)| *asked) {
+        return all.map(|(name, _, value)| format!("{name:<11} {value}\n")).collect();
+    }
+    let mut lines: Vec<String> =
+        places.into_iter().filter(|(_, asked, _)| *asked).map(|(_, _, value)| value).collect();
+    let flags: Vec<String> =
+        flags.into_iter().filter(|(_, asked, _)| *asked).map(|(_, _, value)| value).collect();
+    if !flags.is_empty() {
+        lines.push(flags.join(" ").trim().to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_prefix_is_not_named_to_compilers() {
+        let system = Installation { prefix: "/usr".into() };
+        assert_eq!((system.cflags().as_str(), system.libs().as_str()), ("", "-lligament"));
+        let own = Installation { prefix: "/opt/l".into() };
+        assert_eq!(own.cflags(), "-I/opt/l/include");
+        assert_eq!(own.libs(), "-L/opt/l/lib -lligament -Wl,-rpath,/opt/l/lib");
+    }
+
+    #[test]
+    fn a_path_with_a_blank_is_one_word_to_a_shell() {
+        assert_eq!(quoted(Path::new("/my codes/l'1")), r"/my\ codes/l\'1");
+        assert_eq!(quoted(Path::new("/opt/ligament-0.1_é")), "/opt/ligament-0.1_é");
+    }
+
+    #[test]
+    fn the_library_is_called_as_its_soname_says() {
+        let build = include_str!("../../capi/build.rs");
+        assert!(build.contains(&format!("-soname,{LIBRARY}\"")));
+    }
+}

@@ -1,0 +1,68 @@
+"""An empty environment with nothing but the wheel in it, and programs that run there as a user's would: with no
+variable, path or file of this repository in sight."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 120  # s, for one command
+
+
+def build_wheel(out):
+    """The wheel, built by the script that builds it for everybody."""
+    done = subprocess.run(
+        [ROOT / "packaging/build-wheel", out], env=os.environ | {"PYTHON": sys.executable}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return Path(done.stdout.splitlines()[-1])
+
+
+def pinned(package):
+    """A package with the version that the tests use."""
+    lines = (ROOT / "packaging/requirements.txt").read_text().splitlines()
+    return next(line for line in lines if re.match(rf"{package}==", line))
+
+
+class Environment:
+    """A virtual environment as a user has it after `. bin/activate`, and a directory to work in."""
+
+    def __init__(self, place, python=sys.executable):
+        self.prefix, self.here = place / "venv", place / "here"
+        self.here.mkdir(parents=True)
+        self.variables = {
+            "PATH": f"{self.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+            "VIRTUAL_ENV": str(self.prefix),
+            "HOME": str(place),
+            "LANG": "C.UTF-8",
+        }
+        # Where packages come from, and how the machine reaches them, is the machine's matter.
+        self.variables |= {k: v for k, v in os.environ.items() if k.startswith("PIP_") or k.lower().endswith("_proxy")}
+        # Not by this process's own environment, of which venv would make a child.
+        subprocess.run([python, "-m", "venv", self.prefix], env=self.variables | {"PATH": os.environ["PATH"]}, check=True)
+
+    def install(self, *packages):
+        return self("pip", "install", "--quiet", "--disable-pip-version-check", *packages)
+
+    def try_(self, *command, **variables):
+        """Runs a command; gives its status and what it printed."""
+        done = subprocess.run(
+            [str(word) for word in command], cwd=self.here, env=self.variables | variables, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
+        )
+        return done.returncode, done.stdout
+
+    def __call__(self, *command, **variables):
+        """Runs a command that must go well; gives what it printed."""
+        status, output = self.try_(*command, **variables)
+        assert status == 0, f"{command} ended with {status}:\n{output}"
+        return output
+
+    def shell(self, line, **variables):
+        return self("bash", "-euo", "pipefail", "-c", line, **variables)
+
+    def write(self, name, text):
+        (self.here / name).write_text(text)

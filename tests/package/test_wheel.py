@@ -1,0 +1,85 @@
+"""What is in the wheel: one file of each thing, for every Linux that it says it is for, and as fast as the build here."""
+
+import email
+import platform
+import re
+import subprocess
+import zipfile
+
+import pytest
+from environment import ROOT
+
+GLIBC = (2, 28)
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(directory)
+    return directory
+
+
+def binaries(directory):
+    found = [p for p in sorted(directory.rglob("*")) if p.is_file() and p.read_bytes()[:4] == b"\x7fELF"]
+    assert sorted(p.name for p in found) == ["_ligament.abi3.so", "libligament.so.0", "ligament"]
+    return found
+
+
+def symbols(binary):
+    """The names that a binary asks of other libraries, with the version that it wants of each."""
+    return subprocess.run(
+        ["objdump", "--dynamic-syms", binary], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_wheel_says_for_which_python_and_which_linux_it_is(wheel, unpacked):
+    tag = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
+    assert wheel.name == f"ligament-0.1.0-{tag}.whl"
+    info = email.message_from_string((unpacked / "ligament-0.1.0.dist-info/WHEEL").read_text())
+    assert info.get_all("Tag") == [tag]
+
+
+def test_no_binary_asks_for_a_newer_c_library_than_the_wheel_says(unpacked):
+    for binary in binaries(unpacked):
+        wanted = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", symbols(binary))}
+        assert wanted and max(wanted) <= GLIBC, f"{binary.name} asks for glibc {max(wanted)}"
+
+
+def test_auditwheel_takes_the_wheel_for_what_it_says(wheel):
+    said = (ROOT / "build/wheel/auditwheel.txt").read_text()
+    assert f'"manylinux_2_28_{platform.machine()}"' in said or "manylinux_2_17" in said, said
+
+
+def test_binaries_ask_for_libraries_that_every_linux_has_and_copy_with_the_machines_own_memcpy(unpacked):
+    for binary in binaries(unpacked):
+        said = subprocess.run(["objdump", "-p", binary], check=True, capture_output=True, text=True).stdout
+        needed = set(re.findall(r"NEEDED\s+(\S+)", said))
+        assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1",
+                          "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"{binary.name} needs {needed}"
+        assert "RPATH" not in said and "RUNPATH" not in said
+        # A copy linked in would know nothing of this machine's widest instructions, and large messages are copies.
+        assert re.search(r"\*UND\*.*\(?GLIBC_[\d.]+\)?\s+memcpy$", symbols(binary), re.M), f"{binary.name} has its own memcpy"
+
+
+def test_the_wheel_holds_no_links_and_names_the_library_once(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            assert (member.external_attr >> 16) & 0o170000 in (0, 0o100000), f"{member.filename} is no plain file"
+
+
+def test_the_library_exports_its_interface_and_nothing_else(unpacked):
+    library = next(b for b in binaries(unpacked) if b.name == "libligament.so.0")
+    exported = re.findall(r"^\S+ +g +D\w* +\.text\s+\S+ +(?:\S+ +)?(\w+)$", symbols(library), re.M)
+    header = (ROOT / "crates/capi/include/ligament.h").read_text()
+    declared = set(re.findall(r"\b(lig_\w+)\(", header))
+    assert set(exported) == declared
+
+
+def test_licence_and_headers_are_in_it(unpacked):
+    names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
+    data = "ligament-0.1.0.data/data"
+    assert {f"{data}/include/ligament.h", f"{data}/include/ligament/ligament.hpp", f"{data}/lib/libligament.so",
+            f"{data}/lib/pkgconfig/ligament.pc", f"{data}/lib/cmake/ligament/ligamentConfig.cmake",
+            "ligament/py.typed"} <= names
+    assert [name for name in names if name.endswith("licenses/LICENSE")], sorted(names)
