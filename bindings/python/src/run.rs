@@ -42,7 +42,7 @@ impl Starter for Forked<'_> {
                 environment.set_item(name, value)?;
             }
             let process = self.start.call1(py, (what.instance, environment, what.directory, what.output))?;
-            Ok(Started { pid: process.extract(py)?, leads_group: true, by_guard: false })
+            Ok(Started { pid: process.extract(py)?, leads_group: true })
         })
         .map_err(|error: PyErr| error.to_string())
     }

@@ -144,10 +144,12 @@ impl Core {
         out
     }
 
-    /// An instance's process runs.
+    /// An instance's process runs. It may have registered before that was known here.
     pub fn started(&mut self, instance: u32, pid: u32) {
         let instance = &mut self.instances[instance as usize];
-        instance.phase = Phase::Started;
+        if instance.phase == Phase::Waiting {
+            instance.phase = Phase::Started;
+        }
         instance.pid = Some(pid);
     }
 

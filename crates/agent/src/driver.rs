@@ -9,7 +9,7 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
-use ligament_launch::{end_group, raise_open_files, Ended, Guard};
+use ligament_launch::{end_group, raise_open_files, Guard, Told};
 use ligament_shm::status::Status;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
@@ -34,14 +34,12 @@ const GRACE: Duration = Duration::from_secs(2);
 const FILES_OF_A_RUN: u64 = 64;
 const FILES_PER_INSTANCE: u64 = 5;
 
-/// A process that was started for an instance.
+/// A process that was started for an instance, as a child of the calling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
     pub pid: u32,
     /// Whether it leads a process group of its own, so that all of that can be ended.
     pub leads_group: bool,
-    /// Whether the guard started it, and will tell how it ends. If not, it is a child of the calling thread.
-    pub by_guard: bool,
 }
 
 /// An instance as it is now.
@@ -66,8 +64,8 @@ pub struct RunView<'a> {
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
     fn begins(&mut self, address: &str, token: &str);
-    /// Starts an instance's process, with this added to its environment: through the guard, or as a child of this
-    /// process, started by the calling thread.
+    /// Starts an instance's process, with this added to its environment: by asking the guard to launch it under the
+    /// instance's number, and then gives none; or as a child of this process, started by the calling thread.
     ///
     /// # Errors
     /// Why not, as the end of a sentence that begins "could not be started:".
@@ -76,7 +74,7 @@ pub trait Host {
         guard: &mut Guard,
         instance: u32,
         environment: &[(&'static str, String)],
-    ) -> Result<Started, String>;
+    ) -> Result<Option<Started>, String>;
     /// Something happened.
     fn report(&mut self, core: &Core, report: Report);
     /// A client asks for the state of the run: JSON.
@@ -382,15 +380,20 @@ impl<'h> Driver<'h> {
         }
     }
 
-    /// What the guard tells: who has ended and how, or, by its silence, that it is gone itself.
+    /// What the guard tells: who runs, who has ended and how, or, by its silence, that it is gone itself.
     fn hear_guard(&mut self) {
-        while let Some((pid, ended)) = self.guard.next_ended() {
-            if let Some(instance) = self.guarded.remove(&pid) {
-                let exit = match ended {
-                    Ended::Status(status) => Exit::Status(status),
-                    Ended::Signal(signal) => Exit::Signal(signal),
-                };
-                self.gone(instance, exit);
+        while let Some(told) = self.guard.next_told() {
+            match told {
+                Told::Started { number, pid } => self.guard_started(number, pid),
+                Told::NotStarted { number, why } => {
+                    let actions = self.core.not_started(number, why);
+                    self.act(actions);
+                }
+                Told::Ended { pid, ended } => {
+                    if let Some(instance) = self.guarded.remove(&pid) {
+                        self.gone(instance, ended.into());
+                    }
+                }
             }
         }
         if !self.guard.lives() && !std::mem::replace(&mut self.mourned, true) {
@@ -401,6 +404,20 @@ impl<'h> Driver<'h> {
                 end_group(pid, Signal::KILL);
                 self.gone(instance, Exit::Unknown);
             }
+        }
+    }
+
+    fn guard_started(&mut self, instance: u32, pid: u32) {
+        if matches!(self.core.instance(instance).0, Phase::Gone(_)) {
+            // The run began to end before it was there.
+            return end_group(pid, Signal::KILL);
+        }
+        self.core.started(instance, pid);
+        self.guarded.insert(pid, instance);
+        let started = Started { pid, leads_group: true };
+        self.processes.insert(instance, Process { pidfd: None, started, ours: true });
+        if self.core.ending().is_some() {
+            self.push(instance, Push::Terminate);
         }
     }
 
@@ -469,7 +486,7 @@ impl<'h> Driver<'h> {
             }
             Action::Start { instance } => self.start(instance),
             Action::Watch { instance, pid } => {
-                self.watch_process(instance, Started { pid, leads_group: false, by_guard: false }, false);
+                self.watch_process(instance, Started { pid, leads_group: false }, false);
             }
             Action::Push { instance, push } => self.push(instance, push),
             Action::Asleep { endpoint } => {
@@ -513,12 +530,8 @@ impl<'h> Driver<'h> {
         }
         let environment = self.core.environment(instance);
         match self.host.start(self.guard, instance, &environment) {
-            Ok(started) if started.by_guard => {
-                self.core.started(instance, started.pid);
-                self.guarded.insert(started.pid, instance);
-                self.processes.insert(instance, Process { pidfd: None, started, ours: true });
-            }
-            Ok(started) => {
+            Ok(None) => {}
+            Ok(Some(started)) => {
                 self.core.started(instance, started.pid);
                 if started.leads_group {
                     self.guard.watch(started.pid);
@@ -530,7 +543,7 @@ impl<'h> Driver<'h> {
                 self.act(actions);
             }
         }
-        // What it told while it was to start somebody.
+        // What it told meanwhile.
         let _ = self.sender.send(Event::GuardTells);
     }
 

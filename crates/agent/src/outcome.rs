@@ -20,6 +20,15 @@ impl Exit {
     }
 }
 
+impl From<ligament_launch::Ended> for Exit {
+    fn from(ended: ligament_launch::Ended) -> Exit {
+        match ended {
+            ligament_launch::Ended::Status(status) => Exit::Status(status),
+            ligament_launch::Ended::Signal(signal) => Exit::Signal(signal),
+        }
+    }
+}
+
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

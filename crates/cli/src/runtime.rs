@@ -511,24 +511,24 @@ impl Host for Runtime<'_> {
         guard: &mut Guard,
         instance: u32,
         environment: &[(&'static str, String)],
-    ) -> Result<Started, String> {
+    ) -> Result<Option<Started>, String> {
         if let Some(mut command) = self.commands.remove(&instance) {
             for (name, value) in environment {
                 command.environment.set(name, value);
             }
-            let launched = guard.launch(command)?;
-            return Ok(Started { pid: launched.pid, leads_group: true, by_guard: true });
+            return guard.launch(instance, command).map(|()| None);
         }
         let (name, component) = (self.name(instance), self.component(instance));
         let (directory, output) = (self.directory.workdir(&name), self.directory.output(&name));
         let starter = self.starter.as_mut().ok_or("it has no program")?;
-        starter.start(&ToStart {
+        let what = ToStart {
             instance: &name,
             component: &component,
             environment,
             directory: &directory,
             output: &output,
-        })
+        };
+        starter.start(&what).map(Some)
     }
 
     fn report(&mut self, core: &Core, report: Report) {

@@ -5,10 +5,12 @@ use crate::command::Command;
 use crate::descendants::end_descendants;
 use crate::keeper;
 use crate::line::{News, Wish};
-use crate::process::{Ended, Launched};
+use crate::process::Ended;
 use crate::sys::{self, Side};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{send, SendFlags};
 use rustix::process::{getpid, kill_process, waitpid, Pid, Signal, WaitOptions};
 use std::collections::VecDeque;
 use std::io;
@@ -26,14 +28,25 @@ pub fn adopt_orphans() {
     ADOPTS.store(done.is_ok(), Ordering::Relaxed);
 }
 
+/// What the guard tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// What was asked for under this number runs.
+    Started { number: u32, pid: u32 },
+    /// It does not, and why: what the system says, with the program's path.
+    NotStarted { number: u32, why: String },
+    /// A process that was started has ended.
+    Ended { pid: u32, ended: Ended },
+}
+
 /// The guard. When this is dropped, or its process ends in whatever way, all that came of the run is ended. It should
 /// be dropped when all is written down, since until then it would do that.
 #[derive(Debug)]
 pub struct Guard {
     line: UnixStream,
     pid: Pid,
-    /// Told while an answer was waited for.
-    ended: VecDeque<(u32, Ended)>,
+    /// Told, and not yet asked for.
+    told: VecDeque<Told>,
     lives: bool,
 }
 
@@ -47,7 +60,7 @@ impl Guard {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         match sys::fork()? {
-            Side::Parent(pid) => Ok(Guard { line, pid, ended: VecDeque::new(), lives: true }),
+            Side::Parent(pid) => Ok(Guard { line, pid, told: VecDeque::new(), lives: true }),
             Side::Child => {
                 // Neither an end nor a panic may lead back into what the parent was doing.
                 let life = catch_unwind(AssertUnwindSafe(|| keeper::live(OwnedFd::from(theirs), run, lost)));
@@ -56,66 +69,81 @@ impl Guard {
         }
     }
 
-    /// Starts a command. Its process is the guard's child, leads a group of its own, and dies with the guard.
+    /// Has the guard start a command; `next_told` gives, with this number, what came of it. The process is the
+    /// guard's child, leads a group of its own, and dies with the guard. Many may be asked for before one is answered.
     ///
     /// # Errors
-    /// What the system says, with the program's path; or that the guard is gone.
-    pub fn launch(&mut self, command: Command) -> Result<Launched, String> {
-        let gone = |lives: &mut bool, pid: Pid| {
-            *lives = false;
-            format!("the run's guard (process {}) is gone", pid.as_raw_nonzero())
-        };
-        if Wish::Start(command).write(&self.line).is_err() {
-            return Err(gone(&mut self.lives, self.pid));
-        }
-        loop {
-            match News::read(&self.line) {
-                Ok(News::Started(pid)) => return Ok(Launched { pid }),
-                Ok(News::NotStarted(why)) => return Err(why),
-                Ok(News::Ended(pid, ended)) => self.ended.push_back((pid, ended)),
-                Ok(News::Swept) => {}
-                Err(_) => return Err(gone(&mut self.lives, self.pid)),
-            }
+    /// The guard is gone.
+    pub fn launch(&mut self, number: u32, command: Command) -> Result<(), String> {
+        match self.wish(&Wish::Start(number, command)) {
+            true => Ok(()),
+            false => Err(format!("the run's guard (process {}) is gone", self.pid())),
         }
     }
 
     /// There is a process group that was not started by the guard.
     pub fn watch(&mut self, group: u32) {
-        let _ = Wish::Watch(group).write(&self.line);
+        self.wish(&Wish::Watch(group));
     }
 
     /// Such a process group has ended.
     pub fn forget(&mut self, group: u32) {
-        let _ = Wish::Forget(group).write(&self.line);
+        self.wish(&Wish::Forget(group));
     }
 
-    /// The next process that was launched and has ended, if the guard has told of one. Look here when the guard's
-    /// descriptor is readable, and after `launch`.
-    pub fn next_ended(&mut self) -> Option<(u32, Ended)> {
-        while self.ended.is_empty() && self.lives && self.has_news() {
-            match News::read(&self.line) {
-                Ok(News::Ended(pid, ended)) => self.ended.push_back((pid, ended)),
-                // An answer that nobody waits for.
-                Ok(_) => {}
+    /// Says what is wished; false if the guard is gone. Listens meanwhile, or both could wait for room to speak.
+    fn wish(&mut self, wish: &Wish) -> bool {
+        let mut bytes = Vec::new();
+        self.lives = self.lives && wish.write(&mut bytes).is_ok();
+        let mut said = 0;
+        while self.lives && said < bytes.len() {
+            match send(&self.line, &bytes[said..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(count) => said += count,
+                Err(Errno::AGAIN) => {
+                    let mut fds = [PollFd::new(&self.line, PollFlags::IN | PollFlags::OUT)];
+                    let _ = poll(&mut fds, None);
+                    if fds[0].revents().intersects(PollFlags::IN) {
+                        self.listen();
+                    }
+                }
+                Err(Errno::INTR) => {}
                 Err(_) => self.lives = false,
             }
         }
-        self.ended.pop_front()
+        self.lives
+    }
+
+    /// Takes in what the guard says next, waiting for it. Gives whether that was that it has swept.
+    fn listen(&mut self) -> bool {
+        match News::read(&self.line) {
+            Ok(News::Started(number, pid)) => self.told.push_back(Told::Started { number, pid }),
+            Ok(News::NotStarted(number, why)) => self.told.push_back(Told::NotStarted { number, why }),
+            Ok(News::Ended(pid, ended)) => self.told.push_back(Told::Ended { pid, ended }),
+            Ok(News::Swept) => return true,
+            Err(_) => self.lives = false,
+        }
+        false
+    }
+
+    /// The next thing that the guard has told, if there is one. Look here when its descriptor is readable, and after
+    /// every other call.
+    pub fn next_told(&mut self) -> Option<Told> {
+        while self.told.is_empty() && self.lives && self.has_news() {
+            self.listen();
+        }
+        self.told.pop_front()
     }
 
     /// Ends all that is left of what came of the run, and waits for its end.
     pub fn sweep(&mut self) {
         // Somebody may have stopped it.
         let _ = kill_process(self.pid, Signal::CONT);
-        let mut told = Wish::Sweep.write(&self.line).is_ok();
-        while told {
-            match News::read(&self.line) {
-                Ok(News::Swept) => return,
-                Ok(_) => {}
-                Err(_) => told = false,
+        self.wish(&Wish::Sweep);
+        while self.lives {
+            if self.listen() {
+                return;
             }
         }
-        self.lives = false;
         if ADOPTS.load(Ordering::Relaxed) {
             let _ = end_descendants();
         }
@@ -146,10 +174,10 @@ impl AsFd for Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let _ = Wish::End.write(&self.line);
+        self.wish(&Wish::End);
         // Somebody may have stopped it.
         let _ = kill_process(self.pid, Signal::CONT);
-        while matches!(waitpid(Some(self.pid), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {}
+        while matches!(waitpid(Some(self.pid), WaitOptions::empty()), Err(Errno::INTR)) {}
         if ADOPTS.load(Ordering::Relaxed) {
             let _ = end_descendants();
         }
@@ -179,9 +207,9 @@ mod tests {
         path
     }
 
-    fn next_ended(guard: &mut Guard) -> (u32, Ended) {
+    fn next_told(guard: &mut Guard) -> Told {
         loop {
-            if let Some(told) = guard.next_ended() {
+            if let Some(told) = guard.next_told() {
                 return told;
             }
             assert!(guard.lives());
@@ -190,19 +218,44 @@ mod tests {
         }
     }
 
+    fn started(guard: &mut Guard) -> u32 {
+        match next_told(guard) {
+            Told::Started { pid, .. } => pid,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn it_tells_how_what_it_started_has_ended() {
         let output = file("tells");
         let mut guard = Guard::start(|_| {}).unwrap();
-        let first = guard.launch(command(output.clone(), "echo said; exit 3")).unwrap();
-        assert_eq!(next_ended(&mut guard), (first.pid, Ended::Status(3)));
-        let second = guard.launch(command(output.clone(), "kill -9 $$")).unwrap();
-        assert_eq!(next_ended(&mut guard), (second.pid, Ended::Signal(9)));
+        guard.launch(0, command(output.clone(), "echo said; exit 3")).unwrap();
+        let pid = started(&mut guard);
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(3) });
+        guard.launch(1, command(output.clone(), "kill -9 $$")).unwrap();
+        let pid = started(&mut guard);
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Signal(9) });
         let mut missing = command(output.clone(), "");
         missing.program = "/nowhere".into();
-        assert!(guard.launch(missing).unwrap_err().contains("/nowhere"));
+        guard.launch(7, missing).unwrap();
+        let told = next_told(&mut guard);
+        assert!(matches!(&told, Told::NotStarted { number: 7, why } if why.contains("/nowhere")), "{told:?}");
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "said\n");
         std::fs::remove_file(output).unwrap();
+    }
+
+    #[test]
+    fn more_may_be_asked_for_than_the_line_holds() {
+        const MANY: u32 = 1000;
+        let mut guard = Guard::start(|_| {}).unwrap();
+        for number in 0..MANY {
+            let mut missing = command("/dev/null".into(), &"x".repeat(4000));
+            missing.program = "/nowhere".into();
+            guard.launch(number, missing).unwrap();
+        }
+        for wanted in 0..MANY {
+            assert!(matches!(next_told(&mut guard), Told::NotStarted { number, .. } if number == wanted));
+        }
     }
 
     #[test]
@@ -213,8 +266,9 @@ mod tests {
         let script = "setsid sh -c 'echo $$; exec sleep 1000' & until [ -s \"$0\" ]; do :; done";
         let mut hiding = command(output.clone(), script);
         hiding.arguments.push(output.clone().into());
-        let leader = guard.launch(hiding).unwrap();
-        assert_eq!(next_ended(&mut guard), (leader.pid, Ended::Status(0)));
+        guard.launch(0, hiding).unwrap();
+        let leader = started(&mut guard);
+        assert_eq!(next_told(&mut guard), Told::Ended { pid: leader, ended: Ended::Status(0) });
         let pid = loop {
             let text = std::fs::read_to_string(&output).unwrap();
             if let Some(line) = text.strip_suffix('\n') {

@@ -92,13 +92,13 @@ impl Keeper {
 
     fn fulfil(&mut self, wish: Wish) {
         match wish {
-            Wish::Start(command) => {
+            Wish::Start(number, command) => {
                 let news = match command.start(Some(self.blocked)) {
                     Ok(launched) => {
                         self.started.insert(launched.pid);
-                        News::Started(launched.pid)
+                        News::Started(number, launched.pid)
                     }
-                    Err(why) => News::NotStarted(why),
+                    Err(why) => News::NotStarted(number, why),
                 };
                 self.tell(&news);
             }

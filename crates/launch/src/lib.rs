@@ -13,5 +13,5 @@ mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
 pub use environment::{expand, Environment};
-pub use guard::{adopt_orphans, Guard};
-pub use process::{describe_signal, end_group, raise_open_files, Ended, Launched};
+pub use guard::{adopt_orphans, Guard, Told};
+pub use process::{describe_signal, end_group, raise_open_files, Ended};

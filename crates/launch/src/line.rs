@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// From the run to its guard.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Start this; the answer is `Started` or `NotStarted`.
-    Start(Command),
+    /// Start this; the answer, with the same number, is `Started` or `NotStarted`.
+    Start(u32, Command),
     /// There is a process group that somebody else started: end it with the run.
     Watch(u32),
     /// That group has ended.
@@ -26,8 +26,9 @@ pub enum Wish {
 /// From the guard to its run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum News {
-    Started(u32),
-    NotStarted(String),
+    /// The number of the wish, and of the process.
+    Started(u32, u32),
+    NotStarted(u32, String),
     /// A process that it started has ended.
     Ended(u32, Ended),
     /// Nothing is left.
@@ -94,8 +95,9 @@ fn frame(mut from: impl Read) -> io::Result<(u8, Vec<u8>)> {
 impl Wish {
     pub fn write(&self, to: impl Write) -> io::Result<()> {
         match self {
-            Wish::Start(command) => {
+            Wish::Start(number, command) => {
                 let mut fields = Fields::new(0)
+                    .number(*number)
                     .text(command.program.as_os_str())
                     .text(command.directory.as_os_str())
                     .text(command.output.as_os_str())
@@ -119,6 +121,7 @@ impl Wish {
         let mut fields = Reading(&bytes);
         Ok(match kind {
             0 => {
+                let number = fields.number()?;
                 let program = PathBuf::from(fields.text()?);
                 let directory = PathBuf::from(fields.text()?);
                 let output = PathBuf::from(fields.text()?);
@@ -129,7 +132,7 @@ impl Wish {
                     let name = fields.text()?;
                     environment.set_any(name, fields.text()?);
                 }
-                Wish::Start(Command { program, arguments, environment, directory, output })
+                Wish::Start(number, Command { program, arguments, environment, directory, output })
             }
             1 => Wish::Watch(fields.number()?),
             2 => Wish::Forget(fields.number()?),
@@ -143,8 +146,8 @@ impl Wish {
 impl News {
     pub fn write(&self, to: impl Write) -> io::Result<()> {
         match self {
-            News::Started(pid) => Fields::new(0).number(*pid),
-            News::NotStarted(why) => Fields::new(1).text(OsStr::new(why)),
+            News::Started(number, pid) => Fields::new(0).number(*number).number(*pid),
+            News::NotStarted(number, why) => Fields::new(1).number(*number).text(OsStr::new(why)),
             News::Ended(pid, Ended::Status(status)) => Fields::new(2).number(*pid).number(*status as u32),
             News::Ended(pid, Ended::Signal(signal)) => Fields::new(3).number(*pid).number(*signal as u32),
             News::Swept => Fields::new(4),
@@ -156,8 +159,8 @@ impl News {
         let (kind, bytes) = frame(from)?;
         let mut fields = Reading(&bytes);
         Ok(match kind {
-            0 => News::Started(fields.number()?),
-            1 => News::NotStarted(fields.text()?.to_string_lossy().into_owned()),
+            0 => News::Started(fields.number()?, fields.number()?),
+            1 => News::NotStarted(fields.number()?, fields.text()?.to_string_lossy().into_owned()),
             2 => News::Ended(fields.number()?, Ended::Status(fields.number()? as i32)),
             3 => News::Ended(fields.number()?, Ended::Signal(fields.number()? as i32)),
             4 => News::Swept,
@@ -181,14 +184,16 @@ mod tests {
             directory: "/".into(),
             output: "/dev/null".into(),
         };
-        for wish in [Wish::Start(command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::Sweep, Wish::End] {
+        for wish in [Wish::Start(5, command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::Sweep, Wish::End] {
             let mut bytes = Vec::new();
             wish.write(&mut bytes).unwrap();
             assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);
             assert!(Wish::read(&bytes[..bytes.len() - 1]).is_err());
         }
         let ends = [News::Ended(3, Ended::Status(-1)), News::Ended(4, Ended::Signal(9))];
-        for news in ends.into_iter().chain([News::Started(1), News::NotStarted("naïve".into()), News::Swept]) {
+        for news in
+            ends.into_iter().chain([News::Started(8, 1), News::NotStarted(9, "naïve".into()), News::Swept])
+        {
             let mut bytes = Vec::new();
             news.write(&mut bytes).unwrap();
             assert_eq!(News::read(&bytes[..]).unwrap(), news);
