@@ -128,6 +128,8 @@ impl Uses {
 struct Class {
     outstanding: VecDeque<BlockId>,
     free: Vec<BlockId>,
+    /// How many of its blocks have had a reader.
+    rotating: usize,
 }
 
 /// All slabs and blocks of one sender.
@@ -172,6 +174,9 @@ impl Pool {
             return None;
         }
         (self.recent, self.recent_len) = (index, len as usize);
+        if let Some(at) = self.claimed_for(index, len) {
+            return Some(self.classes[index].free.remove(at));
+        }
         if size <= AT_HAND && self.classes[index].outstanding.len() < ROTATING {
             if let Some(id) = self.classes[index].free.pop() {
                 return Some(id);
@@ -222,6 +227,35 @@ impl Pool {
             return self.claim_up_to(id, len, CLAIM_STEP);
         }
         self.claim_if_far(id, len)
+    }
+
+    /// Whether blocks of this size are worth claiming that are not taken at hand.
+    fn claims_large(&self, len: u64) -> bool {
+        len > AT_HAND && len <= CLAIMED as u64 && (self.lends || self.slow_steps > 0)
+    }
+
+    /// Where in a class's free list the best block stands that is claimed as far as it is needed.
+    fn claimed_for(&self, class: usize, len: u64) -> Option<usize> {
+        if !self.claims_large(len) {
+            return None;
+        }
+        let Class { free, rotating, .. } = &self.classes[class];
+        let fits = |claimed: usize| claimed >= len as usize && (claimed != usize::MAX || *rotating < 2);
+        free.iter().rposition(|&id| fits(self.block(id).claimed))
+    }
+
+    /// Whether a second block of this size should go round, so that one can be claimed while the other is read.
+    pub fn wants_another(&self, len: u64) -> bool {
+        let (index, _) = class_of(len);
+        self.claims_large(len)
+            && self.classes.get(index).is_some_and(|class| class.rotating == 1)
+            && self.claimed_for(index, len).is_none()
+    }
+
+    /// There is no memory for a second block.
+    pub fn no_other(&mut self, len: u64) {
+        let (index, _) = class_of(len);
+        self.class(index).rotating = 2;
     }
 
     fn claim_if_far(&mut self, id: BlockId, len: usize) -> bool {
@@ -403,8 +437,9 @@ impl Pool {
     #[inline(always)]
     pub fn posted(&mut self, id: BlockId) {
         let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
-        block.claimed = 0;
         let class = block.class as usize;
+        self.classes[class].rotating += usize::from(block.claimed == usize::MAX);
+        block.claimed = 0;
         self.classes[class].outstanding.push_back(id);
     }
 
@@ -441,7 +476,9 @@ impl Pool {
                 let free = std::mem::take(&mut self.classes[class].free);
                 let (dropped, kept): (Vec<_>, Vec<_>) =
                     free.into_iter().partition(|&id| self.block(id).slab == slab);
+                let read = dropped.iter().filter(|&&id| self.block(id).claimed != usize::MAX).count();
                 self.classes[class].free = kept;
+                self.classes[class].rotating = self.classes[class].rotating.saturating_sub(read);
                 self.vacant.extend(dropped);
             }
         }
@@ -588,6 +625,32 @@ mod tests {
         pool.lend(one, 10_000);
         assert!(bytes()[..10_000].iter().all(|&byte| byte == 0) && bytes()[10_000] == 7);
         assert!(!pool.claim());
+    }
+
+    #[test]
+    fn two_large_blocks_that_are_lent_go_round_so_that_one_can_be_claimed() {
+        let len = 1 << 20;
+        let mut pool = pool_with(len);
+        let mut used = Vec::new();
+        for round in 0..6 {
+            if pool.wants_another(len) {
+                grow(&mut pool, 1, len);
+            }
+            let block = pool.take(len, |_, _, _| true).unwrap();
+            pool.populate(block, len as usize).unwrap();
+            pool.lend(block, len as usize);
+            assert!(round < 3 || pool.block(block).claimed >= len as usize, "round {round}");
+            pool.used_by(block, 0);
+            pool.posted(block);
+            used.push(block);
+            // The block before comes back while this one is read.
+            if let [.., before, _] = used[..] {
+                pool.reclaim(|_, id, _| id == before);
+            }
+            while pool.claim() {}
+        }
+        assert!(used[2..].windows(2).all(|two| two[0] != two[1]), "{used:?}");
+        assert_eq!(used.iter().collect::<std::collections::BTreeSet<_>>().len(), 2);
     }
 
     #[test]

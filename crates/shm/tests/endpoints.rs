@@ -359,7 +359,11 @@ fn a_receiver_that_only_polls_gives_memory_back() {
         send_numbers(&mut sender, &[0], &numbers(1000, 1)).unwrap();
         done.send(()).unwrap();
     });
-    assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(()), "the sender waits for a block that was read");
+    assert_eq!(
+        seen.recv_timeout(Duration::from_secs(20)),
+        Ok(()),
+        "the sender waits for a block that was read"
+    );
     sender.join().unwrap();
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 1));
 }

@@ -12,6 +12,7 @@ use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Place};
 use crate::status::{now, State};
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
+use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -678,6 +679,13 @@ impl<C: Custodian> Endpoint<C> {
 
     #[inline(never)]
     fn another_block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+        if self.pool.wants_another(len) {
+            match self.custodian.new_slab(slab_size(len)) {
+                Ok(granted) => self.add_slab(granted, len)?,
+                Err(ShmError::OutOfMemory { .. }) => self.pool.no_other(len),
+                Err(error) => return Err(error),
+            }
+        }
         let out = &self.out;
         if let Some(block) = self.pool.take(len, done_with(out)) {
             self.pool.populate(block, len as usize)?;
@@ -707,14 +715,18 @@ impl<C: Custodian> Endpoint<C> {
             }
             Err(error) => return Err(error),
         };
-        let map = Mapping::writable(&fd, 0, size as usize)?;
-        if !stays_in_caches(len) {
-            crate::memory::seal_against_writers(&fd)?;
-        }
-        self.pool.add_slab(id, map, len)?;
+        self.add_slab((id, fd), len)?;
         let block = self.pool.take(len, done_with(&self.out)).expect("a slab was just added");
         self.pool.populate(block, len as usize)?;
         Ok(Some(block))
+    }
+
+    fn add_slab(&mut self, (id, fd): (u32, OwnedFd), len: u64) -> Result<(), ShmError> {
+        let map = Mapping::writable(&fd, 0, slab_size(len) as usize)?;
+        if !stays_in_caches(len) {
+            crate::memory::seal_against_writers(&fd)?;
+        }
+        self.pool.add_slab(id, map, len)
     }
 
     /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
