@@ -358,6 +358,7 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
 fn the_first_reason_is_kept_and_consequences_are_not() {
     let mut core = both();
     core.request(1, Request::Failed { why: "too hot".into() });
+    core.request(0, Request::Failed { why: "the other one was too hot".into() });
     let actions = core.exited(MACRO, Exit::Signal(15));
     assert!(!actions.contains(&Action::Over));
     let actions = core.exited(MICRO, Exit::Status(1));

@@ -13,7 +13,7 @@ use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Place};
 use crate::status::{now, State};
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -586,7 +586,8 @@ impl<C: Custodian> Endpoint<C> {
         if to.iter().all(|&channel| self.room_to(self.sends[channel].peer) >= to.len()) {
             return Ok(());
         }
-        let mut needed: HashMap<usize, usize> = HashMap::with_capacity(to.len());
+        // In a fixed order, so that a simulated run can be played again.
+        let mut needed: BTreeMap<usize, usize> = BTreeMap::new();
         for &channel in to {
             *needed.entry(self.sends[channel].peer).or_default() += 1;
         }
