@@ -4,7 +4,9 @@
 mod arguments;
 mod check;
 mod client;
+mod deadlock;
 mod logs;
+mod observe;
 mod run;
 pub mod runtime;
 mod view;
