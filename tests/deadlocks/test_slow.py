@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -12,7 +13,7 @@ SLOW = {
         ["macro.out: micro.in", "micro.out: macro.in"],
     ),
     "two that wait for each other with time-outs": (
-        {"left": "within in 2; send out; receive in", "right": "within in 2.5; send out"},
+        {"left": "within in 2; send out", "right": "within in 2.5; send out"},
         ["left.out: right.in", "right.out: left.in"],
     ),
     "a peer that waits for it with a time-out": (
@@ -72,7 +73,7 @@ def test_a_slow_run_is_left_alone(name, play):
 
 
 def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play):
-    scripts = {"macro": "receive ready; sleep 0.5; send out; receive in", "micro": "send ready; receive in; send out"}
+    scripts = {"macro": "receive ready; sleep 3; send out; receive in", "micro": "send ready; receive in; send out"}
     conduits = ["macro.out: micro.in", "micro.out: macro.in", "micro.ready: macro.ready"]
     with play(scripts, conduits) as run:
         waits = run.until(lambda s: s["micro"].get("waits_for") == "macro.out" and s["macro"]["state"] == "computing")
@@ -86,7 +87,7 @@ def test_a_stopped_process_that_has_been_sent_to_is_not_called_dead(play):
 
 
 def test_a_deadlock_with_a_stopped_process_is_called_one_when_it_goes_on(play):
-    scripts = {"left": "sleep 0.5; receive in; send out", "right": "receive in; send out"}
+    scripts = {"left": "sleep 3; receive in; send out", "right": "receive in; send out"}
     with play(scripts, ["left.out: right.in", "right.out: left.in"]) as run:
         waits = run.until(lambda s: s["right"].get("waits_for") == "left.out" and s["left"]["state"] == "computing")
         os.kill(waits["right"]["pid"], signal.SIGSTOP)
@@ -97,13 +98,12 @@ def test_a_deadlock_with_a_stopped_process_is_called_one_when_it_goes_on(play):
 
 
 def test_an_instance_that_is_still_to_be_started_by_hand_is_waited_for(play, ligament):
-    import subprocess
     scripts = {"left": "receive in; send out", "right": "send out; receive in"}
     with play(scripts, ["left.out: right.in", "right.out: left.in"], "--manual", "right") as run:
         run.until(lambda s: s["left"].get("waits_since", 0) > 1.5)
         # The program of the component, as the model has it.
-        program = [line for line in (run.directory.parent / "cast.ymmsl").read_text().splitlines() if "right: {exe" in line]
-        executable = program[0].split("executable: ")[1].split(",")[0]
+        text = (run.directory.parent / "cast.ymmsl").read_text()
+        executable = text.split("right: {executable: ")[1].split(",")[0]
         joined = subprocess.run([ligament, "join", str(run.directory), "right", "--", executable, scripts["right"]])
         assert joined.returncode == 0
         status, output, _ = run.end()
