@@ -9,7 +9,7 @@ use ligament_agent::{Core, Exit, Host, InstanceView, Order, Outcome, Plan, Repor
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
     in_bytes, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
-    Watch,
+    Watch, DEFAULT_LOG,
 };
 use ligament_model::Resolved;
 use std::collections::HashMap;
@@ -125,7 +125,7 @@ pub fn run_model<'a>(
     let mut runtime = Runtime {
         model,
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
-        log: RunLog::create(&directory.log(), shown_from)?,
+        log: RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?,
         shown: shown_from.is_some(),
         directory,
         starter,

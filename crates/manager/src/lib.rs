@@ -13,7 +13,7 @@ mod waits;
 pub use clock::Moment;
 pub use deadlock::{Deadlock, Order, Watch};
 pub use directory::{find_run, write_whole, RunDirectory};
-pub use log::{Level, RunLog};
+pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use observation::{Awaited, Counters, Observation, Standing, Waiting};
 pub use record::{some_of, InstanceRecord, Names, RunRecord, RunState, WaitRecord};
 pub use summary::{in_bytes, in_seconds, summary_table};
