@@ -42,6 +42,29 @@ def compile_cpp(tmp_path_factory):
     return compile
 
 
+@pytest.fixture(scope="session")
+def compile_c(tmp_path_factory):
+    """Compiles one C file against the build tree, once a session."""
+    made = {}
+
+    def compile(source):
+        source = Path(source)
+        if source not in made:
+            program = tmp_path_factory.mktemp("programs") / source.stem
+            subprocess.run(
+                [
+                    "gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program),
+                    f"-I{ROOT}/crates/capi/include", f"-L{ROOT}/target/release", "-lligament",
+                    f"-Wl,-rpath,{ROOT}/target/release",
+                ],
+                check=True,
+            )
+            made[source] = program
+        return made[source]
+
+    return compile
+
+
 class Ran:
     """A run that is over."""
 

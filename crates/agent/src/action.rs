@@ -52,6 +52,17 @@ pub enum Report {
     Ending(Outcome),
 }
 
+/// What the host of an agent wants of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// The budget of a channel becomes so many bytes.
+    Budget { channel: u32, bytes: u64 },
+    /// These instances are to look once more for what they wait for, and to note this round on their status pages.
+    Look { round: u64, instances: Vec<u32> },
+    /// The run cannot go on. The reason is a sentence.
+    Fail(String),
+}
+
 /// What the driver has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {

@@ -17,6 +17,8 @@ struct Instance {
     pid: Option<u32>,
     /// As it registered with them.
     ports: Option<Vec<PortInfo>>,
+    /// The process that registered: `pid`, or one that it started.
+    speaker: Option<u32>,
     /// Started by the agent, not by hand.
     ours: bool,
     finished: bool,
@@ -64,6 +66,7 @@ impl Core {
             link: None,
             pid: None,
             ports: None,
+            speaker: None,
             ours: !instance.by_hand,
             finished: false,
             failed: false,
@@ -108,6 +111,11 @@ impl Core {
     pub fn instance(&self, instance: u32) -> (Phase, Option<u32>) {
         let instance = &self.instances[instance as usize];
         (instance.phase, instance.pid)
+    }
+
+    /// The process that registered as this instance.
+    pub fn speaker(&self, instance: u32) -> Option<u32> {
+        self.instances[instance as usize].speaker
     }
 
     /// Bytes of memory for messages: given out, and the most that may be.
@@ -303,6 +311,18 @@ impl Core {
             // Who has not registered gets it with its welcome.
             if self.instances[sender as usize].link.is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
+            }
+        }
+        out
+    }
+
+    /// These instances are to look once more for what they wait for, and to note the round.
+    pub fn look_again(&mut self, round: u64, instances: &[u32]) -> Vec<Action> {
+        let mut out = Vec::new();
+        for &instance in instances {
+            // One that has no connection does not wait either.
+            if self.instances[instance as usize].link.is_some() {
+                self.tell(instance, Notice::Look { round }, Vec::new(), &mut out);
             }
         }
         out

@@ -1,7 +1,7 @@
 //! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
 //! last as long as the run, because the children die with it.
 
-use crate::action::{Action, Caller, Link, Memory, Phase, Push, Report};
+use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 use crate::connection::Connection;
 use crate::core::Core;
 use crate::custody::Custody;
@@ -47,6 +47,8 @@ pub struct Started {
 pub struct InstanceView {
     pub phase: Phase,
     pub pid: Option<u32>,
+    /// The process that registered.
+    pub speaker: Option<u32>,
     /// Its status page, once it has one.
     pub status: Option<Status>,
 }
@@ -81,10 +83,12 @@ pub trait Host {
     fn status(&mut self, view: &RunView<'_>) -> String;
     /// The working directory of an instance that is started by hand.
     fn directory(&self, instance: u32) -> String;
-    /// How often `tick` is to be called; none: never.
+    /// How long after this `tick` is to be called; none: never.
     fn tick_every(&self) -> Option<Duration>;
-    /// Time to look. The budgets of these channels (number, bytes) are set.
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<(u32, u64)>;
+    /// Time to look.
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order>;
+    /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
+    fn show(&mut self, view: &RunView<'_>);
 }
 
 enum Event {
@@ -192,18 +196,23 @@ impl<'h> Driver<'h> {
         let no_signals = |error: std::io::Error| format!("signals cannot be watched: {error}");
         let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+        let mut quit = signal(SignalKind::quit()).map_err(no_signals)?;
         let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
         self.watch_listener();
         self.watch_guard()?;
         let actions = self.core.begin();
         self.act(actions);
-        let every = self.host.tick_every();
-        let mut tick = tokio::time::interval(every.unwrap_or(Duration::from_secs(3600)));
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut tick_at = self.host.tick_every().map(|every| Instant::now() + every);
         while !self.over {
             let grace = self.grace;
             let grace_over = async {
                 match grace {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let tick = async {
+                match tick_at {
                     Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -213,12 +222,16 @@ impl<'h> Driver<'h> {
                 _ = interrupt.recv() => self.interrupted(),
                 _ = terminate.recv() => self.interrupted(),
                 _ = hangup.recv() => self.interrupted(),
+                _ = quit.recv() => self.show(),
                 () = grace_over => {
                     self.grace = None;
                     let actions = self.core.grace_is_over();
                     self.act(actions);
                 }
-                _ = tick.tick(), if every.is_some() => self.tick(),
+                () = tick => {
+                    self.tick();
+                    tick_at = self.host.tick_every().map(|every| Instant::now() + every);
+                }
             }
         }
         for connection in self.connections.values() {
@@ -243,17 +256,29 @@ impl<'h> Driver<'h> {
         let n = self.core.plan().instances.len() as u32;
         let one = |i| {
             let (phase, pid) = self.core.instance(i);
-            InstanceView { phase, pid, status: self.custody.status(i) }
+            InstanceView { phase, pid, speaker: self.core.speaker(i), status: self.custody.status(i) }
         };
         (0..n).map(one).collect()
     }
 
     fn tick(&mut self) {
         let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
-        for (channel, bytes) in self.host.tick(&view) {
-            let actions = self.core.set_budget(channel, bytes);
+        for order in self.host.tick(&view) {
+            let actions = match order {
+                Order::Budget { channel, bytes } => self.core.set_budget(channel, bytes),
+                Order::Look { round, instances } => self.core.look_again(round, &instances),
+                Order::Fail(what) => {
+                    let failure = Failure { instance: None, what, said: None, exit: None };
+                    self.core.stop(Outcome::Failed(failure))
+                }
+            };
             self.act(actions);
         }
+    }
+
+    fn show(&mut self) {
+        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        self.host.show(&view);
     }
 
     fn watch_listener(&self) {

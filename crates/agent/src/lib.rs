@@ -10,13 +10,15 @@ pub mod memory;
 mod outcome;
 pub mod plan;
 pub mod ports;
+mod process;
 mod sys;
 
-pub use action::{Action, Caller, Link, Memory, Phase, Push, Report};
+pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 pub use core::Core;
 pub use custody::Custody;
 pub use driver::{run, Host, InstanceView, RunView, Started};
 pub use ligament_launch::Guard;
-pub use ligament_shm::status::{State, Status};
+pub use ligament_shm::status::{Awaited, State, Status, Waiting};
 pub use outcome::{Exit, Failure, Outcome};
 pub use plan::Plan;
+pub use process::{process_state, ProcessState};

@@ -97,7 +97,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
 }
 
 /// A line for each instance; of many, how many are in each state, and those that have waited longest.
-fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
+pub(crate) fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
     const MOST: usize = 40;
     let mut text = String::new();
     if instances.len() > MOST {
@@ -107,7 +107,7 @@ fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         }
         let counts: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
         text.push_str(&format!("  {} instances: {}\n", instances.len(), counts.join(", ")));
-        instances.retain(|instance| instance.waits_since.is_some() || instance.state == "failed");
+        instances.retain(|one| one.waits_since.is_some() || one.state == "failed" || one.stopped);
         instances
             .sort_by(|a, b| b.waits_since.unwrap_or(f64::MAX).total_cmp(&a.waits_since.unwrap_or(f64::MAX)));
         instances.truncate(MOST);
@@ -117,6 +117,12 @@ fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         text.push_str(&format!("  {:<width$}  {}", instance.name, instance.state));
         if let (Some(port), Some(since)) = (&instance.waits_for, instance.waits_since) {
             text.push_str(&format!(", {port}, for {}", in_seconds(since)));
+            if instance.waits_with_timeout {
+                text.push_str(" (with a time-out)");
+            }
+        }
+        if instance.stopped {
+            text.push_str(", its process is stopped");
         }
         if let Some(time) = instance.model_time {
             text.push_str(&format!(", model time {time}"));

@@ -2,7 +2,7 @@
 
 use crate::arguments::Logs;
 use crate::client::record_of;
-use ligament_manager::{find_run, RunDirectory, RunState};
+use ligament_manager::{find_run, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -57,6 +57,10 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
     let mut out = std::io::stdout().lock();
+    // What was put aside when the log became too large.
+    if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
+        let _ = out.write_all(&earlier);
+    }
     loop {
         let over = match record_of(run) {
             Ok(record) => record.state != RunState::Running || !is_alive(record.pid),
@@ -76,10 +80,26 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
                 return Ok(());
             }
         }
+        if let Some(mut old) = file.take_if(|file| is_another(file, path)) {
+            let mut rest = Vec::new();
+            old.read_to_end(&mut rest).map_err(wrong)?;
+            let _ = out.write_all(&rest);
+            continue;
+        }
         match &watch {
             Some(watch) if !over => wait(watch),
             _ => return Ok(()),
         }
+    }
+}
+
+/// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the old
+/// one then.
+fn is_another(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(now)) => open.ino() != now.ino(),
+        _ => false,
     }
 }
 

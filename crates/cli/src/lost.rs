@@ -15,7 +15,7 @@ pub(crate) fn write_down(run: &RunDirectory, began: Moment, record: RunRecord, w
         record.ended = Some(now.rfc3339());
         record.duration = Some(now.0.saturating_sub(began.0) as f64 / 1e3);
         crate::complain(&format!("the run {} failed: {why}", record.run));
-        if let Ok(mut log) = RunLog::create(&run.log(), None) {
+        if let Ok(mut log) = RunLog::create(&run.log(), u64::MAX, None) {
             log.add(Level::Error, "run", &format!("the run failed: {why}"));
         }
         let text = serde_json::to_string_pretty(&record).unwrap_or_default();

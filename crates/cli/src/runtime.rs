@@ -1,14 +1,15 @@
 //! A run on this machine: the agent, and around it the manager, with its directory, log, record and view. Python
 //! uses this too, with a `Starter` that makes the processes of components that are functions.
 
+use crate::client::of_instances;
+use crate::deadlock::{self, Memory};
+use crate::observe::{observe_all, see_stopped, NamesOf};
 use crate::view::View;
-use ligament_agent::{
-    Core, Exit, Guard, Host, InstanceView, Outcome, Phase, Plan, Report, RunView, Started, State,
-};
+use ligament_agent::{Core, Exit, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
-    Counters, InstanceRecord, Knot, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState,
-    Standing, Wait, Waits,
+    in_bytes, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
+    Watch, DEFAULT_LOG,
 };
 use ligament_model::Resolved;
 use ligament_wire::control::ENV_IDENTITY;
@@ -20,6 +21,8 @@ use std::time::Duration;
 const REDRAW: Duration = Duration::from_millis(200);
 /// How often to look for instances that wait for each other.
 const LOOK: Duration = Duration::from_millis(250);
+/// How soon to look whether those that were asked have looked too.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Lines of an instance's output that are shown when it fails.
 const LAST_LINES: usize = 20;
 
@@ -123,7 +126,8 @@ pub fn run_model<'a>(
     let mut runtime = Runtime {
         model,
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
-        log: RunLog::create(&directory.log(), shown_from)?,
+        log: RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?,
+        shown: shown_from.is_some(),
         directory,
         starter,
         commands: HashMap::new(),
@@ -131,10 +135,10 @@ pub fn run_model<'a>(
         began,
         record: new_record(model, options, began),
         exits: vec![None; model.instances.len()],
-        budgets: plan.channels.iter().map(|channel| channel.budget).collect(),
-        epochs: Vec::new(),
+        watch: Watch::new(
+            plan.channels.iter().map(|channel| ((channel.from.instance, channel.to.instance), channel.budget)),
+        ),
         ends: None,
-        told: Vec::new(),
     };
     runtime.record.run = runtime.directory.name();
     let guard = runtime.prepare_all().and_then(|()| runtime.guard());
@@ -181,6 +185,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         started: began.rfc3339(),
         ended: None,
         duration: None,
+        deadlock: Vec::new(),
         instances: Vec::new(),
     }
 }
@@ -190,20 +195,17 @@ struct Runtime<'a> {
     by_hand: Vec<bool>,
     directory: RunDirectory,
     log: RunLog,
+    /// Whether the log goes to standard error too.
+    shown: bool,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<u32, Command>,
     view: Option<View>,
     began: Moment,
     record: RunRecord,
     exits: Vec<Option<Exit>>,
-    /// The budget of each channel, bytes.
-    budgets: Vec<u64>,
-    /// The epochs of all instances at the last looks, to see who has not moved.
-    epochs: Vec<Vec<u64>>,
+    watch: Watch,
     /// How the run ends, once it does.
     ends: Option<Outcome>,
-    /// Knots that were reported already, by their lowest member.
-    told: Vec<u32>,
 }
 
 impl Runtime<'_> {
@@ -279,15 +281,13 @@ impl Runtime<'_> {
     }
 
     fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
-        let one = |(i, view): (usize, &InstanceView)| {
-            let instance = &self.model.instances[i];
-            let mut seen = observe(instance.name.to_string(), instance.component, view, now);
+        let mut seen = observe_all(self.model, instances, now);
+        for (i, seen) in seen.iter_mut().enumerate() {
             if seen.standing == Standing::Failed && self.was_stopped(i as u32) {
                 seen.standing = Standing::Stopped;
             }
-            seen
-        };
-        instances.iter().enumerate().map(one).collect()
+        }
+        seen
     }
 
     /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
@@ -300,12 +300,11 @@ impl Runtime<'_> {
     }
 
     fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
-        let port = |channel: u32, to_send: bool| match self.model.channels.get(channel as usize) {
-            Some(channel) => self.model.end_name(if to_send { channel.to } else { channel.from }),
-            None => "?".to_owned(),
-        };
         let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
-        seen.iter().enumerate().map(|(i, seen)| InstanceRecord::of(seen, exit(i), port)).collect()
+        seen.iter()
+            .enumerate()
+            .map(|(i, seen)| InstanceRecord::of(seen, exit(i), &NamesOf(self.model)))
+            .collect()
     }
 
     fn add(&mut self, level: Level, who: &str, text: &str) {
@@ -361,126 +360,36 @@ impl Runtime<'_> {
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
     }
 
-    /// Looks for instances that have been waiting for each other for several looks. If one of them waits for room,
-    /// the smallest budget among them is to grow (Parks, 1995); if not, that is said once.
-    fn look_for_knots(&mut self, seen: &[Observation], limit: u64) -> Vec<(u32, u64)> {
-        const LOOKS: usize = 4;
-        self.epochs.push(seen.iter().map(|one| one.epoch).collect());
-        if self.epochs.len() > LOOKS {
-            self.epochs.remove(0);
-        }
-        let has_not_moved = |i: u32| {
-            let epoch = seen[i as usize].epoch;
-            self.epochs.len() == LOOKS && self.epochs.iter().all(|look| look[i as usize] == epoch)
-        };
-        let ends = |id: u32| {
-            let channel = self.model.channels.get(id as usize)?;
-            Some((channel.from.instance, channel.to.instance))
-        };
-        let mut waits = Waits::of(seen, ends);
-        waits.waits.retain(|wait| has_not_moved(wait.instance));
-        let Some(knot) = waits.knot() else {
-            return Vec::new();
-        };
-        let full = knot.waits.iter().filter(|wait| wait.to_send).map(|wait| wait.channel);
-        let smallest = full.min_by_key(|&channel| self.budgets[channel as usize]);
-        if let Some(channel) = smallest.filter(|&channel| self.budgets[channel as usize] < limit) {
-            let budget = &mut self.budgets[channel as usize];
-            *budget = budget.saturating_mul(2).min(limit);
-            let (bytes, end) = (*budget, self.model.end_name(self.model.channels[channel as usize].from));
-            let text = format!(
-                "a full conduit kept instances waiting for each other; the budget of {end} is now {}",
-                ligament_manager::in_bytes(bytes as f64)
-            );
-            self.add(Level::Info, "run", &text);
-            self.epochs.clear();
-            return vec![(channel, bytes)];
-        }
-        self.tell_of(&knot);
-        Vec::new()
+    /// Whether the run is deadlocked, and what to do about it.
+    fn watch_waits(&mut self, seen: &[Observation], memory: Memory) -> Vec<Order> {
+        let orders = self.watch.look(seen, memory.1);
+        orders.into_iter().filter_map(|order| self.carry_out(order, memory)).collect()
     }
 
-    fn tell_of(&mut self, knot: &Knot) {
-        let first = knot.waits.iter().map(|wait| wait.instance).min().unwrap_or_default();
-        if self.told.contains(&first) {
-            return;
-        }
-        self.told.push(first);
-        let one = |wait: &Wait| {
-            let channel = &self.model.channels[wait.channel as usize];
-            let (what, end) = match wait.to_send {
-                true => ("for room to send to", channel.to),
-                false => ("for a message from", channel.from),
-            };
-            format!("{} waits {what} {}", self.name(wait.instance), self.model.end_name(end))
-        };
-        let words: Vec<String> = knot.waits.iter().map(one).collect();
-        let text = format!(
-            "these wait for each other: {}; unless one of them waits with a time-out, nothing will happen any more",
-            words.join("; ")
-        );
-        self.add(Level::Warning, "run", &text);
-    }
-}
-
-/// What the agent knows of an instance, as the manager sees it.
-fn observe(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let standing = match (view.phase, view.status.as_ref().map(|status| status.state)) {
-        (Phase::Waiting, _) => Standing::NotStarted,
-        (Phase::Started, _) => Standing::Starting,
-        (Phase::Gone(exit), Some(State::Ended)) if exit.is_clean() => Standing::Done,
-        (Phase::Finished, _) => Standing::Done,
-        (Phase::Gone(_), _) => Standing::Failed,
-        (Phase::Running, state) => {
-            let channel = view.status.as_ref().and_then(|status| status.waits_channel);
-            match state {
-                None | Some(State::Starting) => Standing::Starting,
-                Some(State::Computing) => Standing::Computing,
-                Some(State::WaitingToReceive) => Standing::WaitingToReceive(channel),
-                Some(State::WaitingToSend) => Standing::WaitingToSend(channel),
-                Some(State::Transferring) => Standing::Transferring,
-                Some(State::Ended) => Standing::Done,
-                Some(State::Failed) => Standing::Failed,
+    fn carry_out(&mut self, order: ligament_manager::Order, memory: Memory) -> Option<Order> {
+        use ligament_manager::Order::{Ask, Deadlock, Grow, Suspicion};
+        match order {
+            Ask { round, instances } => Some(Order::Look { round, instances }),
+            Grow { channel, from, to } => {
+                let text = format!(
+                    "instances waited for each other because a conduit was full: the budget of {} grows from {} to {}",
+                    self.model.end_name(self.model.channels[channel as usize].from),
+                    in_bytes(from as f64),
+                    in_bytes(to as f64)
+                );
+                self.add(Level::Info, "run", &text);
+                Some(Order::Budget { channel, bytes: to })
+            }
+            Deadlock(found) => {
+                self.record.deadlock = deadlock::records(&found, &NamesOf(self.model));
+                Some(Order::Fail(deadlock::reason(&found, memory, &NamesOf(self.model))))
+            }
+            Suspicion(found) => {
+                let text = deadlock::suspicion(&found, memory, &NamesOf(self.model));
+                self.add(Level::Warning, "run", &text);
+                None
             }
         }
-    };
-    let waits = matches!(standing, Standing::WaitingToReceive(_) | Standing::WaitingToSend(_));
-    let Some(status) = &view.status else {
-        let counters = Counters::default();
-        return Observation {
-            name,
-            component,
-            pid: view.pid,
-            standing,
-            since: None,
-            epoch: 0,
-            model_time: None,
-            counters,
-        };
-    };
-    let end = if status.ended > 0 { status.ended } else { now };
-    let waiting_now = if waits { now.saturating_sub(status.since) } else { 0 };
-    let counters = Counters {
-        sent_messages: status.sent_messages,
-        sent_bytes: status.sent_bytes,
-        received_messages: status.received_messages,
-        received_bytes: status.received_bytes,
-        iterations: status.iterations,
-        pinned_bytes: status.pinned,
-        total: if status.started > 0 { seconds(end.saturating_sub(status.started)) } else { 0.0 },
-        waiting: seconds(status.waited + waiting_now),
-        transferring: seconds(status.transferred),
-    };
-    Observation {
-        name,
-        component,
-        pid: view.pid,
-        standing,
-        since: waits.then(|| seconds(waiting_now)),
-        epoch: status.epoch,
-        model_time: status.time,
-        counters,
     }
 }
 
@@ -565,7 +474,8 @@ impl Host for Runtime<'_> {
     }
 
     fn status(&mut self, view: &RunView<'_>) -> String {
-        let seen = self.observe(&view.instances, view.now);
+        let mut seen = self.observe(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
         let mut record = self.record.clone();
         record.instances = self.records(&seen);
         record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
@@ -581,10 +491,27 @@ impl Host for Runtime<'_> {
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        Some(if self.view.is_some() { REDRAW } else { LOOK })
+        Some(match () {
+            () if self.watch.is_pressing() => LOOK_AGAIN,
+            () if self.view.is_some() => REDRAW,
+            () => LOOK,
+        })
     }
 
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<(u32, u64)> {
+    fn show(&mut self, view: &RunView<'_>) {
+        let mut seen = self.observe(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
+        let text = format!("how the run stands:\n{}", of_instances(self.records(&seen)));
+        self.log.add(Level::Info, "run", &text);
+        match &mut self.view {
+            Some(screen) => screen.say(text.trim_end()),
+            // The log may be shown already.
+            None if self.shown => {}
+            None => eprint!("{text}"),
+        }
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
         let seen = self.observe(&view.instances, view.now);
         if self.view.is_some() {
             let records = self.records(&seen);
@@ -592,6 +519,9 @@ impl Host for Runtime<'_> {
                 screen.draw(self.model, &seen, &records, view.now);
             }
         }
-        self.look_for_knots(&seen, view.core.memory().1)
+        if view.core.ending().is_some() {
+            return Vec::new();
+        }
+        self.watch_waits(&seen, view.core.memory())
     }
 }

@@ -171,6 +171,7 @@ fn sort(frame: Frame) -> Result<Heard, ShmError> {
         Notice::SlabDropped { of, slab } => AgentNotice::SlabDropped { of, slab },
         Notice::Budget { channel, bytes } => AgentNotice::Budget { channel, bytes },
         Notice::PeerEnded { endpoint } => AgentNotice::PeerEnded(endpoint),
+        Notice::Look { round } => AgentNotice::Look(round),
         Notice::RunEnds { why } => AgentNotice::RunEnds(why),
         answer => return Ok(Heard::Answer(answer, fds)),
     }))

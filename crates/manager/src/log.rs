@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,32 +40,86 @@ impl Level {
     }
 }
 
+/// How large a log may get if nobody says, bytes.
+pub const DEFAULT_LOG: u64 = 64 << 20;
+
 /// The log, and whether it is shown as well.
 #[derive(Debug)]
 pub struct RunLog {
     file: File,
+    path: PathBuf,
+    written: u64,
+    /// When it is larger than this, bytes, it begins anew.
+    limit: u64,
     shown_from: Option<Level>,
 }
 
 impl RunLog {
-    /// Begins a log. Lines from the level `shown_from` on also go to standard error.
+    /// Begins a log that takes `limit` bytes; then it is put aside, as `earlier` names it, and begins anew. Lines from
+    /// the level `shown_from` on also go to standard error.
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn create(path: &Path, shown_from: Option<Level>) -> Result<RunLog, String> {
+    pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, String> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(|error| format!("the log {} cannot be written: {error}", path.display()))?;
-        Ok(RunLog { file, shown_from })
+        let written = file.metadata().map_or(0, |known| known.len());
+        Ok(RunLog { file, path: path.to_path_buf(), written, limit, shown_from })
+    }
+
+    /// Where the log before the present one is: `manager.log.1` for `manager.log`.
+    pub fn earlier(path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".1");
+        name.into()
+    }
+
+    /// Puts the log aside, over the one that was put aside before, if it has become too large.
+    fn begin_anew_if_full(&mut self) {
+        if self.written <= self.limit || std::fs::rename(&self.path, RunLog::earlier(&self.path)).is_err() {
+            return;
+        }
+        if let Ok(file) = OpenOptions::new().create(true).append(true).open(&self.path) {
+            (self.file, self.written) = (file, 0);
+        }
     }
 
     /// Adds a line; `who` is an instance, or `run`. Lines of a text after the first are indented.
     pub fn add(&mut self, level: Level, who: &str, text: &str) {
         let text = text.trim_end().replace('\n', "\n    ");
         let line = format!("{} {:<8} {who}: {text}\n", Moment::now().rfc3339(), level.name());
+        self.begin_anew_if_full();
+        self.written += line.len() as u64;
         // A full disk must not end the run: the log is for people.
         let _ = self.file.write_all(line.as_bytes());
         if self.shown_from.is_some_and(|from| level >= from) {
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_is_put_aside_and_no_line_is_lost_or_cut() {
+        let directory = std::env::temp_dir().join(format!("ligament-log-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("manager.log");
+        let mut log = RunLog::create(&path, 1000, None).unwrap();
+        let mut began_anew = 0;
+        for i in 0..40 {
+            log.add(Level::Info, "run", &format!("line {i}"));
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.len() < 1100 && text.ends_with(&format!("line {i}\n")));
+            if text.lines().count() == 1 && i > 0 {
+                began_anew += 1;
+                let earlier = std::fs::read_to_string(RunLog::earlier(&path)).unwrap();
+                assert!(earlier.len() > 1000 && earlier.ends_with(&format!("line {}\n", i - 1)));
+            }
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(began_anew >= 1);
     }
 }

@@ -9,10 +9,10 @@ pub enum Standing {
     Starting,
     /// It computes.
     Computing,
-    /// It waits for a message: on this channel, or on any of several.
-    WaitingToReceive(Option<u32>),
-    /// It waits until the receiver of this channel has read some of what is under way.
-    WaitingToSend(Option<u32>),
+    /// It waits for a message.
+    WaitingToReceive,
+    /// It waits until its receiver has read some of what is under way.
+    WaitingToSend,
     /// It copies a message.
     Transferring,
     /// It is done.
@@ -30,14 +30,39 @@ impl Standing {
             Standing::NotStarted => "not started",
             Standing::Starting => "starting",
             Standing::Computing => "computing",
-            Standing::WaitingToReceive(_) => "waiting to receive",
-            Standing::WaitingToSend(_) => "waiting to send",
+            Standing::WaitingToReceive => "waiting to receive",
+            Standing::WaitingToSend => "waiting to send",
             Standing::Transferring => "transferring",
             Standing::Done => "done",
             Standing::Failed => "failed",
             Standing::Stopped => "stopped",
         }
     }
+}
+
+/// What an instance waits for. Channels and instances by their numbers in the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaited {
+    /// A message on any of these channels.
+    Message { channels: Vec<u32> },
+    /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
+    Credit { channel: u32, needs: u64 },
+    /// That this instance looks at what was sent to it, which it does in any call.
+    Slots { instance: u32 },
+    /// That a receiver lets go of what it has received, so that there is memory to send more.
+    Memory,
+}
+
+/// A wait of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    pub what: Awaited,
+    /// For how long already, s.
+    pub seconds: f64,
+    /// Whether it ends by itself.
+    pub timed: bool,
+    /// Whether another thread of its process may drop views of others' memory meanwhile.
+    pub may_release: bool,
 }
 
 /// What an instance has counted so far. Times in s.
@@ -71,11 +96,17 @@ pub struct Observation {
     /// Which component of the model it is a copy of.
     pub component: u32,
     pub pid: Option<u32>,
+    /// Whether its process has ended.
+    pub gone: bool,
     pub standing: Standing,
-    /// For how long it has been waiting, s.
-    pub since: Option<f64>,
+    /// What it waits for, while it does.
+    pub waits: Option<Waiting>,
     /// Changes whenever a wait begins or ends.
     pub epoch: u64,
+    /// The last round in which it has looked once more for what it waits for, and found nothing.
+    pub looked: u64,
+    /// Whether its process is stopped, by a signal or a debugger, if somebody has looked.
+    pub stopped: bool,
     /// The model time that it has reached, s.
     pub model_time: Option<f64>,
     pub counters: Counters,

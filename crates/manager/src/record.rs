@@ -1,6 +1,6 @@
 //! `run.json`: what a run is and how it went, for programs.
 
-use crate::observation::{Observation, Standing};
+use crate::observation::{Awaited, Observation};
 use serde::{Deserialize, Serialize};
 
 /// How a run stands.
@@ -54,7 +54,26 @@ pub struct RunRecord {
     pub ended: Option<String>,
     /// s
     pub duration: Option<f64>,
+    /// Who waited for whom when the run was found to be deadlocked; empty if it was not.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub deadlock: Vec<WaitRecord>,
     pub instances: Vec<InstanceRecord>,
+}
+
+/// A wait in a deadlock.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitRecord {
+    pub instance: String,
+    /// `message`, `room` (for what is to be sent) or `memory`.
+    pub lack: String,
+    /// The instance's own ports that it waits at, such as `micro.init`.
+    pub at: Vec<String>,
+    /// The ports at the other ends, in the same order; for memory, whoever could give some back.
+    pub waits_for: Vec<String>,
+    /// The instances that those belong to, each once.
+    pub waits_on: Vec<String>,
+    /// For how long, s.
+    pub waits_since: f64,
 }
 
 /// An instance in the record. Times in s.
@@ -75,24 +94,72 @@ pub struct InstanceRecord {
     pub sent_bytes: u64,
     pub received_messages: u64,
     pub received_bytes: u64,
-    /// For which port it waits, such as `micro.final`.
+    /// For which port it waits, such as `micro.final`, or for what else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_for: Option<String>,
     /// For how long, s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub waits_since: Option<f64>,
+    /// The instances that could end the wait, if not anybody could.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub waits_on: Vec<String>,
+    /// Whether the wait ends by itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub waits_with_timeout: bool,
+    /// Whether its process is stopped, by a signal or a debugger.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub stopped: bool,
+}
+
+/// What instances and the ends of channels are called.
+pub trait Names {
+    /// An instance, by its number.
+    fn instance(&self, instance: u32) -> String;
+    /// The sending and the receiving end of a channel: number of the instance, and the port as people write it.
+    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))>;
+}
+
+/// A few of many.
+pub fn some_of(names: &[String], most: usize) -> String {
+    match names.len().saturating_sub(most) {
+        0 => names.join(", "),
+        more => format!("{}, … and {more} more", names[..most].join(", ")),
+    }
+}
+
+/// What a wait is for, in words, and the instances that could end it.
+fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
+    const MOST: usize = 4;
+    match what {
+        Awaited::Message { channels } => {
+            let senders: Vec<(u32, String)> =
+                channels.iter().filter_map(|&channel| Some(names.ends(channel)?.0)).collect();
+            let ports: Vec<String> = senders.iter().map(|(_, port)| port.clone()).collect();
+            let mut on: Vec<u32> = senders.iter().map(|(instance, _)| *instance).collect();
+            on.sort_unstable();
+            on.dedup();
+            let text = if ports.len() > 1 { "any of " } else { "" };
+            let on = on.into_iter().map(|instance| names.instance(instance)).collect();
+            (format!("{text}{}", some_of(&ports, MOST)), on)
+        }
+        Awaited::Credit { channel, .. } => match names.ends(*channel) {
+            Some((_, (instance, port))) => (port, vec![names.instance(instance)]),
+            None => ("?".to_owned(), Vec::new()),
+        },
+        Awaited::Slots { instance } => {
+            let name = names.instance(*instance);
+            (format!("{name} to take what was sent to it"), vec![name])
+        }
+        Awaited::Memory => ("memory".to_owned(), Vec::new()),
+    }
 }
 
 impl InstanceRecord {
-    /// From what is known of it; `port` names the other end of a channel.
-    pub fn of(seen: &Observation, exit: Option<String>, port: impl Fn(u32, bool) -> String) -> InstanceRecord {
+    /// From what is known of it.
+    pub fn of(seen: &Observation, exit: Option<String>, names: &impl Names) -> InstanceRecord {
         let counters = &seen.counters;
-        let waits_for = match seen.standing {
-            Standing::WaitingToReceive(Some(channel)) => Some(port(channel, false)),
-            Standing::WaitingToSend(Some(channel)) => Some(port(channel, true)),
-            Standing::WaitingToReceive(None) => Some("any of several ports".to_owned()),
-            _ => None,
-        };
+        let waits = seen.waits.as_ref();
+        let (waits_for, waits_on) = waits.map(|waits| awaited(&waits.what, names)).unzip();
         InstanceRecord {
             name: seen.name.clone(),
             state: seen.standing.name().to_owned(),
@@ -108,8 +175,11 @@ impl InstanceRecord {
             sent_bytes: counters.sent_bytes,
             received_messages: counters.received_messages,
             received_bytes: counters.received_bytes,
-            waits_since: waits_for.as_ref().and(seen.since),
             waits_for,
+            waits_since: waits.map(|waits| waits.seconds),
+            waits_on: waits_on.unwrap_or_default(),
+            waits_with_timeout: waits.is_some_and(|waits| waits.timed),
+            stopped: seen.stopped,
         }
     }
 }

@@ -126,6 +126,9 @@ mod tests {
             received_bytes: 0,
             waits_for: None,
             waits_since: None,
+            waits_on: Vec::new(),
+            waits_with_timeout: false,
+            stopped: false,
         };
         let all = [record("macro", 4), record("micro[0]", 1), record("micro[1]", 2)];
         let table = summary_table(&all, 2);

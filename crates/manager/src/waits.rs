@@ -1,111 +1,222 @@
-//! Who waits for whom, and whether anybody can still go on. A knot is a set of instances that all wait for each
-//! other: with a full conduit in it the smallest budget may be grown (Parks, 1995); without one it is a deadlock.
+//! Who waits for whom, and who waits in vain. A wait is for any of several others, so the graph of waits is reduced as
+//! Holt (1972) does: whoever does not wait may still do something; whoever waits for one of those may hear from it;
+//! what is left when nothing more can be struck out is stuck for good. Its innermost parts, those that wait for
+//! nobody outside, are knots (Chandy, Misra & Haas, 1983): each holds itself, and the rest only waits behind it.
 
-use crate::observation::{Observation, Standing};
+use crate::observation::{Awaited, Observation, Waiting};
 
-/// An instance waits.
+/// One of the ways in which a wait may end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// For the message on this channel, or for room on it; none: for memory.
+    pub channel: Option<u32>,
+    /// From this instance.
+    pub on: u32,
+}
+
+/// What a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    Message,
+    /// Room on its one channel; a budget of so many bytes would do as well.
+    Room {
+        needs: u64,
+    },
+    Memory,
+}
+
+/// An instance waits, until any one of its ways opens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wait {
     pub instance: u32,
-    /// For the message on this channel, or for room on it.
-    pub channel: u32,
-    /// For this instance.
-    pub on: u32,
-    /// Whether it waits for room, and not for a message.
-    pub to_send: bool,
+    pub lack: Lack,
+    pub ways: Vec<Way>,
     /// For how long, s.
     pub seconds: f64,
 }
 
-/// A cycle of waits.
+impl Wait {
+    /// The channel on which there is no room, and the budget that would do.
+    pub fn full(&self) -> Option<(u32, u64)> {
+        match (self.lack, self.ways.first()) {
+            (Lack::Room { needs }, Some(way)) => Some((way.channel?, needs)),
+            _ => None,
+        }
+    }
+}
+
+/// Instances that wait for each other and for nobody else, in the order in which one waits for the next.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knot {
-    /// Each waits for the next, the last for the first.
     pub waits: Vec<Wait>,
 }
 
-/// All waits of a moment.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Waits {
-    pub waits: Vec<Wait>,
-}
-
-impl Waits {
-    /// Collects them. `ends` gives a channel's sending and receiving instance.
-    pub fn of(observations: &[Observation], ends: impl Fn(u32) -> Option<(u32, u32)>) -> Waits {
-        let mut waits = Vec::new();
-        for (i, seen) in observations.iter().enumerate() {
-            let (channel, to_send) = match seen.standing {
-                Standing::WaitingToReceive(Some(channel)) => (channel, false),
-                Standing::WaitingToSend(Some(channel)) => (channel, true),
-                _ => continue,
-            };
-            if let Some((from, to)) = ends(channel) {
-                let on = if to_send { to } else { from };
-                let seconds = seen.since.unwrap_or(0.0);
-                waits.push(Wait { instance: i as u32, channel, on, to_send, seconds });
-            }
-        }
-        Waits { waits }
+/// What can keep an instance waiting for good, if it waits in such a way: without a time-out, and not only for slots,
+/// which a waiting receiver takes too. `ends` gives a channel's sending and receiving instance. Memory may come from
+/// anybody in `alive`.
+fn lasting_wait(
+    instance: u32,
+    waiting: &Waiting,
+    ends: impl Fn(u32) -> Option<(u32, u32)>,
+    alive: &[u32],
+) -> Option<Wait> {
+    if waiting.timed {
+        return None;
     }
-
-    /// The first cycle among them, if there is one.
-    pub fn knot(&self) -> Option<Knot> {
-        let n = self.waits.iter().map(|wait| wait.instance.max(wait.on) as usize + 1).max()?;
-        let mut next: Vec<Option<&Wait>> = vec![None; n];
-        for wait in &self.waits {
-            next[wait.instance as usize] = Some(wait);
+    let (lack, ways) = match &waiting.what {
+        Awaited::Message { channels } if !channels.is_empty() => {
+            let way = |&channel: &u32| match ends(channel) {
+                Some((from, to)) if to == instance => Some(Way { channel: Some(channel), on: from }),
+                _ => None,
+            };
+            (Lack::Message, channels.iter().map(way).collect::<Option<Vec<Way>>>()?)
         }
-        // Every instance waits for one other at most: follow each path once, marked with where it began.
-        let mut mark = vec![usize::MAX; n];
-        for start in 0..n {
-            let mut at = start;
-            while mark[at] == usize::MAX {
-                mark[at] = start;
-                match next[at] {
-                    Some(wait) => at = wait.on as usize,
-                    None => break,
-                }
+        Awaited::Credit { channel, needs } => match ends(*channel) {
+            Some((from, to)) if from == instance => {
+                (Lack::Room { needs: *needs }, vec![Way { channel: Some(*channel), on: to }])
             }
-            if mark[at] == start && next[at].is_some() {
-                let mut waits = Vec::new();
-                let first = at;
-                while let Some(wait) = next[at] {
-                    waits.push(wait.clone());
-                    at = wait.on as usize;
-                    if at == first {
-                        return Some(Knot { waits });
+            _ => return None,
+        },
+        Awaited::Memory => (Lack::Memory, alive.iter().map(|&on| Way { channel: None, on }).collect()),
+        _ => return None,
+    };
+    Some(Wait { instance, lack, ways, seconds: waiting.seconds })
+}
+
+/// The lasting waits of those of whom `counts` says that they wait. As long as a thread beside one that waits may let
+/// go of memory, a wait for memory is not among them; `views_count` says whether to look at that.
+pub fn lasting_waits(
+    seen: &[Observation],
+    ends: impl Fn(u32) -> Option<(u32, u32)>,
+    counts: impl Fn(usize) -> bool,
+    views_count: bool,
+) -> Vec<Wait> {
+    let short_of_memory = |one: &Observation| matches!(&one.waits, Some(w) if w.what == Awaited::Memory);
+    let mut alive = Vec::new();
+    if seen.iter().any(short_of_memory) {
+        alive.extend((0..seen.len() as u32).filter(|&i| !seen[i as usize].gone));
+    }
+    let may_come = views_count && seen.iter().any(|one| one.waits.as_ref().is_some_and(|w| w.may_release));
+    let waiting = seen.iter().enumerate().filter(|&(i, one)| counts(i) && !(may_come && short_of_memory(one)));
+    waiting.filter_map(|(i, one)| lasting_wait(i as u32, one.waits.as_ref()?, &ends, &alive)).collect()
+}
+
+/// Those of the waits that nothing can end any more, if whoever is not among them may still do anything. An instance
+/// has one wait at most.
+pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
+    let Some(last) = waits.iter().flat_map(|w| w.ways.iter().map(|way| way.on).chain([w.instance])).max()
+    else {
+        return Vec::new();
+    };
+    let n = last as usize + 1;
+    let mut waits_at = vec![usize::MAX; n];
+    // For each instance the waits that it could end.
+    let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (w, wait) in waits.iter().enumerate() {
+        waits_at[wait.instance as usize] = w;
+        for way in &wait.ways {
+            waiters[way.on as usize].push(w);
+        }
+    }
+    let mut freed = vec![false; waits.len()];
+    let mut active: Vec<usize> = (0..n).filter(|&i| waits_at[i] == usize::MAX).collect();
+    while let Some(one) = active.pop() {
+        for &w in &waiters[one] {
+            if !std::mem::replace(&mut freed[w], true) {
+                active.push(waits[w].instance as usize);
+            }
+        }
+    }
+    let mut freed = freed.into_iter();
+    waits.into_iter().filter(|_| !freed.next().unwrap_or(true)).collect()
+}
+
+/// The knots among waits that are all stuck: the sets from which no way leads out.
+pub fn knots(stuck: &[Wait]) -> Vec<Knot> {
+    let Some(last) = stuck.iter().map(|wait| wait.instance).max() else {
+        return Vec::new();
+    };
+    let mut place = vec![usize::MAX; last as usize + 1];
+    for (w, wait) in stuck.iter().enumerate() {
+        place[wait.instance as usize] = w;
+    }
+    let next = |w: usize, way: usize| stuck[w].ways.get(way).map(|way| place[way.on as usize]);
+    let all = components(stuck.len(), next);
+    let mut part = vec![0; stuck.len()];
+    for (number, members) in all.iter().enumerate() {
+        members.iter().for_each(|&w| part[w] = number);
+    }
+    let is_closed = |(number, members): &(usize, Vec<usize>)| {
+        members.iter().all(|&w| stuck[w].ways.iter().all(|way| part[place[way.on as usize]] == *number))
+    };
+    let mut found: Vec<Knot> = (all.into_iter().enumerate().filter(is_closed))
+        .map(|(_, members)| in_order(&members, next).into_iter().map(|w| stuck[w].clone()).collect())
+        .map(|waits| Knot { waits })
+        .collect();
+    found.sort_by_key(|knot| knot.waits[0].instance);
+    found
+}
+
+/// The strongly connected components of a graph (Tarjan, 1972), without recursion: a ring may be long.
+fn components(n: usize, next: impl Fn(usize, usize) -> Option<usize>) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let (mut index, mut low, mut on_stack) = (vec![UNSEEN; n], vec![0; n], vec![false; n]);
+    let (mut stack, mut found, mut count) = (Vec::new(), Vec::new(), 0);
+    for root in 0..n {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        // Who is being looked at, and which of its ways comes next.
+        let mut path = vec![(root, 0)];
+        while let Some(top) = path.last_mut() {
+            let (at, way) = *top;
+            if way == 0 {
+                index[at] = count;
+                low[at] = count;
+                count += 1;
+                stack.push(at);
+                on_stack[at] = true;
+            }
+            top.1 += 1;
+            match next(at, way) {
+                Some(to) if index[to] == UNSEEN => path.push((to, 0)),
+                Some(to) if on_stack[to] => low[at] = low[at].min(index[to]),
+                Some(_) => {}
+                None => {
+                    path.pop();
+                    if let Some(&(before, _)) = path.last() {
+                        low[before] = low[before].min(low[at]);
+                    }
+                    if low[at] == index[at] {
+                        let from = stack.iter().rposition(|&w| w == at).unwrap_or(0);
+                        let members = stack.split_off(from);
+                        members.iter().for_each(|&w| on_stack[w] = false);
+                        found.push(members);
                     }
                 }
             }
         }
-        None
     }
+    found
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wait(instance: u32, on: u32) -> Wait {
-        Wait { instance, channel: instance, on, to_send: false, seconds: 1.0 }
+/// The members from the first on, each followed by one that it waits for as long as there is a new one.
+fn in_order(members: &[usize], next: impl Fn(usize, usize) -> Option<usize>) -> Vec<usize> {
+    let mut left: std::collections::BTreeSet<usize> = members.iter().copied().collect();
+    let mut order = Vec::with_capacity(members.len());
+    while let Some(first) = left.pop_first() {
+        let mut at = first;
+        loop {
+            order.push(at);
+            let onward = (0..).map_while(|way| next(at, way)).find(|to| left.contains(to));
+            match onward {
+                Some(to) => {
+                    left.remove(&to);
+                    at = to;
+                }
+                None => break,
+            }
+        }
     }
-
-    #[test]
-    fn a_chain_is_no_knot() {
-        assert_eq!(Waits { waits: vec![wait(0, 1), wait(1, 2), wait(3, 1)] }.knot(), None);
-        assert_eq!(Waits::default().knot(), None);
-    }
-
-    #[test]
-    fn a_cycle_is_found_behind_a_chain_that_leads_into_it() {
-        let waits = Waits { waits: vec![wait(0, 1), wait(1, 2), wait(2, 3), wait(3, 1)] };
-        let members: Vec<u32> = waits.knot().unwrap().waits.iter().map(|wait| wait.instance).collect();
-        assert_eq!(members, [1, 2, 3]);
-    }
-
-    #[test]
-    fn one_that_waits_for_itself_is_a_knot() {
-        assert_eq!(Waits { waits: vec![wait(5, 5)] }.knot().unwrap().waits.len(), 1);
-    }
+    order
 }

@@ -2,10 +2,10 @@
 //! ends that exchange messages. Linear in the size of the result.
 
 use crate::configuration::{is_implicit_port, Configuration};
-use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel};
+use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
-use crate::options::LigamentOptions;
+use crate::options::{LigamentOptions, DEFAULT_INSTANCES};
 use crate::problem::{At, Problem, Problems};
 use crate::program::{Program, Resources};
 use crate::settings::Settings;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The slot of an end that has none.
 pub const NO_SLOT: u32 = u32::MAX;
-/// More instances than this are refused.
+/// More instances than this are refused, whatever the model says.
 const MAX_INSTANCES: usize = 4 << 20;
 /// More channels than this are refused.
 const MAX_CHANNELS: usize = 64 << 20;
@@ -218,16 +218,25 @@ impl<'a> Expander<'a> {
     }
 
     fn instance_counts(&self) -> Result<Vec<usize>, Problems> {
+        let wanted = self.config.ligament.instances.unwrap_or(DEFAULT_INSTANCES);
+        let limit = usize::try_from(wanted).map_or(MAX_INSTANCES, |wanted| wanted.min(MAX_INSTANCES));
         let mut total = 0usize;
         let mut counts = Vec::with_capacity(self.flat.components.len());
         for component in &self.flat.components {
             let count = component.multiplicity.iter().try_fold(1usize, |n, m| n.checked_mul(*m));
             match count.and_then(|c| c.checked_add(total)) {
-                Some(sum) if sum <= MAX_INSTANCES => {
+                Some(sum) if sum <= limit => {
                     counts.push(sum - total);
                     total = sum;
                 }
-                _ => return Err(Problems(vec![too_large(&component.at, MAX_INSTANCES, "instances")])),
+                _ => {
+                    return Err(Problems(vec![too_large(
+                        &component.at,
+                        limit,
+                        "instances",
+                        "reduce the multiplicities, or allow more with \"instances:\" under \"ligament:\"",
+                    )]))
+                }
             }
         }
         Ok(counts)
@@ -393,7 +402,7 @@ impl<'a> Expander<'a> {
             let (sender, receiver) = (conduit.from.component, conduit.to.component);
             let many = counts[sender].max(counts[receiver]);
             if channels.len() + many > MAX_CHANNELS {
-                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels")]));
+                return Err(Problems(vec![too_large(&conduit.at, MAX_CHANNELS, "channels", FEWER)]));
             }
             let filters = match conduit.filters.as_slice() {
                 [] => Arc::clone(&none),

@@ -154,7 +154,7 @@ impl Configuration {
                     Became::Component(components.len() - 1)
                 };
                 if components.len() + uses.len() > MAX_COMPONENTS {
-                    return Err(too_large(&component.at, MAX_COMPONENTS, "components"));
+                    return Err(too_large(&component.at, MAX_COMPONENTS, "components", FEWER));
                 }
                 uses[next].became.push(became);
             }
@@ -174,13 +174,11 @@ fn model_cycle(path: &Reference, model: &Model, at: &At) -> Problem {
     )
 }
 
-pub(crate) fn too_large(at: &At, limit: usize, what: &str) -> Problem {
-    Problem::error(
-        "too-large",
-        at,
-        format!("the model has more than {limit} {what}"),
-        "reduce the multiplicities",
-    )
+/// What to do about a model that is too large.
+pub(crate) const FEWER: &str = "reduce the multiplicities";
+
+pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Problem {
+    Problem::error("too-large", at, format!("the model has more than {limit} {what}"), remedy)
 }
 
 fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
@@ -213,7 +211,7 @@ fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
                     let to = FlatEnd { component: *component, port: port.clone(), slot: *slot };
                     conduits.push(FlatConduit { from: from.clone(), to, filters, at: edge.at.clone() });
                     if conduits.len() > MAX_CONDUITS {
-                        return Err(too_large(edge.at, MAX_CONDUITS, "conduits"));
+                        return Err(too_large(edge.at, MAX_CONDUITS, "conduits", FEWER));
                     }
                 }
                 through @ Loose::ModelPort(_, port) => {

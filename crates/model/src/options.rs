@@ -40,6 +40,9 @@ impl WaitMode {
     }
 }
 
+/// How many instances a model may have that says nothing of it.
+pub const DEFAULT_INSTANCES: u64 = 10_000;
+
 /// A conduit's budget: for the conduits of a port, or for one between two ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -62,6 +65,10 @@ pub struct LigamentOptions {
     pub budget: Option<u64>,
     /// Memory that one reader's live views may keep before `receive` copies instead.
     pub reader_pinned: Option<u64>,
+    /// How large the run's log may get before it begins anew; the one before is kept.
+    pub log: Option<u64>,
+    /// How many instances the model may have.
+    pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
@@ -70,7 +77,8 @@ pub struct LigamentOptions {
 
 impl LigamentOptions {
     /// The keys that may stand under `ligament:`.
-    pub const KEYS: &'static [&'static str] = &["memory", "budget", "budgets", "reader_pinned", "wait"];
+    pub const KEYS: &'static [&'static str] =
+        &["memory", "budget", "budgets", "reader_pinned", "log", "instances", "wait"];
 
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
@@ -82,6 +90,8 @@ impl LigamentOptions {
         self.memory = overlay.memory.or(self.memory);
         self.budget = overlay.budget.or(self.budget);
         self.reader_pinned = overlay.reader_pinned.or(self.reader_pinned);
+        self.log = overlay.log.or(self.log);
+        self.instances = overlay.instances.or(self.instances);
         self.wait = overlay.wait.or(self.wait);
         self.budgets.extend(overlay.budgets);
     }

@@ -121,8 +121,13 @@ impl Configuration {
             return;
         }
         out.line(0, "ligament:");
-        let sizes =
-            [("memory", options.memory), ("budget", options.budget), ("reader_pinned", options.reader_pinned)];
+        let sizes = [
+            ("memory", options.memory),
+            ("budget", options.budget),
+            ("reader_pinned", options.reader_pinned),
+            ("log", options.log),
+            ("instances", options.instances),
+        ];
         for (key, value) in sizes {
             if let Some(value) = value {
                 out.pair(1, key, &value.to_string());

@@ -316,3 +316,29 @@ fn a_port_with_many_slots_is_checked_in_time_that_grows_with_their_number() {
     model.connect("leaf.out", "hub.in[7]").unwrap();
     assert_eq!(model.expand().unwrap_err().0[0].code, "two-senders");
 }
+
+#[test]
+fn a_model_has_no_more_instances_than_it_may() {
+    let model = |count: u64, section: &str| {
+        format!(
+            "ymmsl_version: v0.1
+model:
+  name: many
+  components:
+    a: {{implementation: p, multiplicity: {count}}}
+implementations:
+  p: {{executable: /bin/true}}
+{section}"
+        )
+    };
+    let count = |text: &str| load(text).expand().unwrap().instances.len();
+    assert_eq!(count(&model(10_000, "")), 10_000);
+    assert_eq!(count(&model(10_001, "ligament: {instances: 20000}")), 10_001);
+    for (count, section, limit) in [(10_001, "", "10000"), (5, "ligament: {instances: 4}", "4")] {
+        let error = load(&model(count, section)).expand().unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("more than {limit} instances")) && error.contains("instances:"),
+            "{error}"
+        );
+    }
+}

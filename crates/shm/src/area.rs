@@ -1,9 +1,9 @@
 //! An endpoint's area: what it alone writes and its peers and its agent read. Status page; credit returned per
-//! incoming channel; for each peer that may send to it an *inbox*: how many slots of that peer's ring it has
+//! incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that peer's ring it has
 //! taken, and how often it has released each of that peer's blocks.
 
 use crate::memory::{Mapping, ShmError, PAGE};
-use crate::status::StatusPage;
+use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,8 +24,12 @@ pub struct Layout {
 }
 
 impl Layout {
+    fn waits_at(self) -> usize {
+        CREDITS_AT + self.channels as usize * 8
+    }
+
     fn inboxes_at(self) -> usize {
-        (CREDITS_AT + self.channels as usize * 8).next_multiple_of(PAGE)
+        (self.waits_at() + self.channels as usize * 4).next_multiple_of(PAGE)
     }
 
     /// Bytes of address space that the area takes.
@@ -38,16 +42,17 @@ impl Layout {
         ((self.inboxes_at() + index as usize * INBOX_BYTES) as u64, INBOX_BYTES)
     }
 
-    /// The range with status page and credits.
+    /// The range with status page, credits and the channels waited for.
     pub fn front(self) -> usize {
         self.inboxes_at()
     }
 }
 
-/// The front of an area: status page and credits. The owner maps it writable, others readable.
+/// The front of an area: status page, credits and the channels waited for. The owner maps it writable, others
+/// readable.
 pub struct Front {
     map: Mapping,
-    channels: u32,
+    layout: Layout,
 }
 
 impl Front {
@@ -56,7 +61,7 @@ impl Front {
         if map.len() < layout.front() {
             return Err(ShmError::Malformed(format!("an area of {} bytes", map.len())));
         }
-        Ok(Front { map, channels: layout.channels })
+        Ok(Front { map, layout })
     }
 
     /// The status page.
@@ -64,9 +69,19 @@ impl Front {
         self.map.at(STATUS_AT)
     }
 
+    /// Room for the numbers of the channels waited for.
+    pub fn waits(&self) -> &[AtomicU32] {
+        self.map.slice_at(self.layout.waits_at(), self.layout.channels as usize)
+    }
+
+    /// Anybody: what the endpoint shows of itself.
+    pub fn look(&self) -> Status {
+        self.status().read(self.waits())
+    }
+
     /// Bytes of credit returned so far on the endpoint's incoming channel `index`.
     pub fn credit(&self, index: u32) -> Option<&AtomicU64> {
-        (index < self.channels).then(|| self.map.at(CREDITS_AT + index as usize * 8))
+        (index < self.layout.channels).then(|| self.map.at(CREDITS_AT + index as usize * 8))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The status page: what an endpoint shows of itself to its agent without being asked, readable also when the
 //! process is stopped or dead. Written by the endpoint alone, with plain relaxed stores; each field is one word,
-//! so a reader sees no torn value, and `epoch` lets it see whether two looks saw the same state.
+//! so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait: what is read
+//! between two equal looks at it belongs to one wait.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// What an instance does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +57,16 @@ impl State {
 pub struct StatusPage {
     state: AtomicU64,
     epoch: AtomicU64,
-    /// Channel waited for (its number in the run) + 1; 0 for none or for any.
-    waits_channel: AtomicU64,
+    /// What is waited for: one of the constants below.
+    waits: AtomicU64,
     /// When the wait began, ns of CLOCK_MONOTONIC.
     since: AtomicU64,
     /// Model time, bits of an f64; NaN before the first message.
     time: AtomicU64,
     iterations: AtomicU64,
     pinned: AtomicU64,
-    spare: AtomicU64,
+    /// The last round of looking again that the endpoint has taken part in.
+    looked: AtomicU64,
     sent_messages: AtomicU64,
     sent_bytes: AtomicU64,
     received_messages: AtomicU64,
@@ -73,19 +75,72 @@ pub struct StatusPage {
     transferred: AtomicU64,
     started: AtomicU64,
     ended: AtomicU64,
+    /// While it waits: how many channels it waits for, or the one channel, or the peer.
+    waits_detail: AtomicU64,
+    /// The budget with which the send could go on, bytes.
+    waits_needs: AtomicU64,
+    /// Whether the wait ends by itself.
+    waits_timed: AtomicU64,
+    /// Whether the code may hold views of others' memory while it waits: 1 until it is known.
+    waits_holding: AtomicU64,
+    spare: [AtomicU64; 4],
 }
+
+const FOR_MESSAGE: u64 = 1;
+const FOR_CREDIT: u64 = 2;
+const FOR_SLOTS: u64 = 3;
+const FOR_MEMORY: u64 = 4;
 
 // SAFETY: only atomics.
 unsafe impl crate::memory::Shared for StatusPage {}
 
-/// A look at a status page. Times in ns; `since`, `started` and `ended` of CLOCK_MONOTONIC, 0 for never.
+/// What a wait that begins is for. Channels by their numbers in the run.
+pub enum Awaits<'a> {
+    /// A message on any of these channels.
+    Message(&'a mut dyn Iterator<Item = u32>),
+    /// Credit on a channel; a budget of `needs` bytes would do as well.
+    Credit { channel: u32, needs: u64 },
+    /// Slots of the ring to a peer.
+    Slots { endpoint: u32 },
+    /// A block of memory.
+    Memory,
+}
+
+/// What an endpoint waits for. Channels by their numbers in the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaited {
+    /// A message on any of these channels.
+    Message { channels: Vec<u32> },
+    /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
+    Credit { channel: u32, needs: u64 },
+    /// That this endpoint takes slots of its ring, which it does in any call.
+    Slots { endpoint: u32 },
+    /// That a receiver gives memory back.
+    Memory,
+}
+
+/// A wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub what: Awaited,
+    /// Since when, ns of CLOCK_MONOTONIC.
+    pub since: u64,
+    /// Whether it ends by itself.
+    pub timed: bool,
+    /// Whether the code may hold views of others' memory, which another thread of it could drop meanwhile.
+    pub holding: bool,
+}
+
+/// A look at a status page. Times in ns; `started` and `ended` of CLOCK_MONOTONIC, 0 for never.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     pub state: State,
+    /// Changes whenever a wait begins or ends.
     pub epoch: u64,
-    /// The channel waited for; none while waiting for any of several.
-    pub waits_channel: Option<u32>,
-    pub since: u64,
+    /// What it waits for, if it does.
+    pub waits: Option<Waiting>,
+    /// The last round of looking again that it has taken part in (see `StatusPage::confirm`).
+    pub looked: u64,
     /// Model time in s, once known.
     pub time: Option<f64>,
     /// Passes of the reuse loop begun.
@@ -115,11 +170,23 @@ impl StatusPage {
         self.state.store(state as u64, Ordering::Relaxed);
     }
 
-    /// Endpoint: a wait begins, for one channel or for any of several.
-    pub fn begin_wait(&self, state: State, channel: Option<u32>, now: u64) {
-        self.waits_channel.store(channel.map_or(0, |c| u64::from(c) + 1), Ordering::Relaxed);
+    /// Endpoint: a wait begins. `list` is the area's room for the channels waited for.
+    pub fn begin_wait(&self, what: Awaits<'_>, timed: bool, list: &[AtomicU32], now: u64) {
+        let (kind, detail, needs) = match what {
+            Awaits::Message(channels) => (FOR_MESSAGE, write_list(channels, list), 0),
+            Awaits::Credit { channel, needs } => (FOR_CREDIT, u64::from(channel), needs),
+            Awaits::Slots { endpoint } => (FOR_SLOTS, u64::from(endpoint), 0),
+            Awaits::Memory => (FOR_MEMORY, 0, 0),
+        };
+        self.waits.store(kind, Ordering::Relaxed);
+        self.waits_detail.store(detail, Ordering::Relaxed);
+        self.waits_needs.store(needs, Ordering::Relaxed);
+        self.waits_timed.store(u64::from(timed), Ordering::Relaxed);
+        self.waits_holding.store(1, Ordering::Relaxed);
         self.since.store(now, Ordering::Relaxed);
-        add(&self.epoch, 1);
+        let state = if kind == FOR_MESSAGE { State::WaitingToReceive } else { State::WaitingToSend };
+        // The first that tells of the wait: whoever sees it sees all of the above.
+        self.epoch.store(self.epoch.load(Ordering::Relaxed) + 1, Ordering::Release);
         self.state.store(state as u64, Ordering::Release);
     }
 
@@ -127,8 +194,22 @@ impl StatusPage {
     pub fn end_wait(&self, now: u64) {
         add(&self.waited, now.saturating_sub(self.since.load(Ordering::Relaxed)));
         add(&self.epoch, 1);
+        // Whoever sees what the next wait writes also sees that this one is over.
+        fence(Ordering::Release);
         self.state.store(State::Computing as u64, Ordering::Release);
-        self.waits_channel.store(0, Ordering::Relaxed);
+    }
+
+    /// Endpoint, while it waits: it has done something that others may notice. This counts as a new wait.
+    pub fn stir(&self) {
+        add(&self.epoch, 2);
+    }
+
+    /// Endpoint, while it waits: it has looked again since it was asked to in this round, and what it waits for had
+    /// not come. By now it knows whether the code holds views, and what budget would do.
+    pub fn confirm(&self, round: u64, holding: bool, needs: u64) {
+        self.waits_holding.store(u64::from(holding), Ordering::Relaxed);
+        self.waits_needs.store(needs, Ordering::Relaxed);
+        self.looked.store(round, Ordering::Release);
     }
 
     /// Endpoint: one message left; `time` is its timestamp, s.
@@ -177,17 +258,38 @@ impl StatusPage {
         self.set_state(state);
     }
 
-    /// Anybody: what the page says.
-    pub fn read(&self) -> Status {
+    /// Anybody: what the page says; `list` is the area's room for the channels waited for.
+    pub fn read(&self, list: &[AtomicU32]) -> Status {
+        // One that moves faster than it can be read is not waiting.
+        const TRIES: usize = 4;
         let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
-        let state = State::from_word(self.state.load(Ordering::Acquire));
+        // First, so that what is read of the wait is at least what was confirmed in this round.
+        let looked = self.looked.load(Ordering::Acquire);
+        let mut epoch = 0;
+        let mut waits = None;
+        for _ in 0..TRIES {
+            epoch = self.epoch.load(Ordering::Acquire);
+            waits = (epoch % 2 == 1).then(|| self.read_wait(list)).flatten();
+            fence(Ordering::Acquire);
+            if word(&self.epoch) == epoch {
+                break;
+            }
+            waits = None;
+        }
+        let state = match (&waits, State::from_word(self.state.load(Ordering::Acquire))) {
+            (Some(Waiting { what: Awaited::Message { .. }, .. }), _) => State::WaitingToReceive,
+            (Some(_), _) => State::WaitingToSend,
+            // A wait that has ended meanwhile, or is about to begin.
+            (None, State::WaitingToReceive | State::WaitingToSend) => State::Computing,
+            (None, other) => other,
+        };
         let time = f64::from_bits(word(&self.time));
         let started = word(&self.started);
         Status {
             state,
-            epoch: word(&self.epoch),
-            waits_channel: word(&self.waits_channel).checked_sub(1).map(|c| c as u32),
-            since: word(&self.since),
+            epoch,
+            waits,
+            looked,
             time: (started != 0 && !time.is_nan()).then_some(time),
             iterations: word(&self.iterations),
             pinned: word(&self.pinned),
@@ -201,6 +303,47 @@ impl StatusPage {
             ended: word(&self.ended),
         }
     }
+
+    fn read_wait(&self, list: &[AtomicU32]) -> Option<Waiting> {
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        let detail = word(&self.waits_detail);
+        let what = match word(&self.waits) {
+            FOR_MESSAGE => {
+                let channels = list.get(..detail as usize)?;
+                Awaited::Message { channels: channels.iter().map(|c| c.load(Ordering::Relaxed)).collect() }
+            }
+            FOR_CREDIT => Awaited::Credit { channel: detail as u32, needs: word(&self.waits_needs) },
+            FOR_SLOTS => Awaited::Slots { endpoint: detail as u32 },
+            FOR_MEMORY => Awaited::Memory,
+            _ => return None,
+        };
+        Some(Waiting {
+            what,
+            since: word(&self.since),
+            timed: word(&self.waits_timed) != 0,
+            holding: word(&self.waits_holding) != 0,
+        })
+    }
+}
+
+/// Writes down the channels waited for, each once, and says how many they are.
+fn write_list(channels: &mut dyn Iterator<Item = u32>, list: &[AtomicU32]) -> u64 {
+    let mut count = 0;
+    for channel in channels {
+        if let Some(place) = list.get(count) {
+            place.store(channel, Ordering::Relaxed);
+            count += 1;
+            continue;
+        }
+        // There is room for every channel: some stand here more than once.
+        let seen = list[..count].iter().map(|c| c.load(Ordering::Relaxed));
+        let mut distinct: Vec<u32> = seen.chain([channel]).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        count = distinct.len().min(list.len());
+        list.iter().zip(&distinct).for_each(|(place, &channel)| place.store(channel, Ordering::Relaxed));
+    }
+    count as u64
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC, the clock that all processes of a machine share.

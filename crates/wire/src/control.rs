@@ -5,7 +5,7 @@
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The agent refuses others with a message that names both.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Longest frame that either side accepts, bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
@@ -214,6 +214,12 @@ pub enum Notice {
     PeerEnded {
         #[n(0)]
         endpoint: u32,
+    },
+    /// If you wait, look once more for what you wait for, and note this round on your status page if it has not come.
+    #[n(12)]
+    Look {
+        #[n(0)]
+        round: u64,
     },
     /// To a client.
     #[n(10)]

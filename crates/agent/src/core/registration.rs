@@ -150,6 +150,7 @@ impl Core {
         let instance = &mut self.instances[index as usize];
         instance.phase = Phase::Running;
         instance.link = Some(link);
+        instance.speaker = Some(caller.pid);
         for (notice, memory) in std::mem::take(&mut instance.untold) {
             out.push(Action::Tell { link, endpoint: index, notice, memory });
         }

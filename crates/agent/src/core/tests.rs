@@ -440,3 +440,12 @@ fn what_is_no_request_ends_the_run_only_if_an_instance_sent_it() {
     core.garbled(0, "noise".into());
     assert!(matches!(core.ending(), Some(Outcome::Failed(_))));
 }
+
+#[test]
+fn only_those_who_take_part_are_asked_to_look_again() {
+    let mut core = core_of(plan());
+    join(&mut core, MICRO);
+    let notice = Notice::Look { round: 5 };
+    let told = Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] };
+    assert_eq!(core.look_again(5, &[MACRO, MICRO]), [told]);
+}

@@ -186,6 +186,12 @@ impl Reader {
         if let Some(node) = map.get("reader_pinned") {
             options.reader_pinned = self.bytes(node, "reader_pinned");
         }
+        if let Some(node) = map.get("log") {
+            options.log = self.bytes(node, "log");
+        }
+        if let Some(node) = map.get("instances") {
+            options.instances = self.count(node, "instances", 1).map(|count| count as u64);
+        }
         if let Some(node) = map.get("wait") {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
         }

@@ -116,6 +116,13 @@ impl Lent {
         self.bytes_out
     }
 
+    /// How many views are out; and whether some were over that their sender had not been told of.
+    pub fn leases(&mut self) -> (usize, bool) {
+        let before = self.out.len();
+        self.take_back(usize::MAX);
+        (self.out.len(), self.out.len() < before)
+    }
+
     /// The link to the peer.
     #[inline]
     pub fn link(&self) -> &Link {

@@ -87,6 +87,8 @@ pub enum AgentNotice {
         channel: u32,
         bytes: u64,
     },
+    /// Whoever waits is to look once more for what it waits for, and to note this round on its status page.
+    Look(u64),
     /// An endpoint that this one sends to has ended cleanly.
     PeerEnded(u32),
     RunEnds(String),
@@ -155,6 +157,11 @@ pub struct Endpoint<C> {
     /// Why the agent last gave no memory.
     denied: String,
     control_seen: u32,
+    /// The round of looking again that the agent has asked for.
+    look_again: Option<u64>,
+    /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have gone
+    /// back to a sender with it.
+    stirred: bool,
     /// Bytes that views hold, as last looked up, and those lent since.
     pinned_guess: u64,
     pinned_looks: u32,
@@ -244,6 +251,8 @@ impl<C: Custodian> Endpoint<C> {
             custodian,
             denied: String::new(),
             control_seen: 0,
+            look_again: None,
+            stirred: false,
             pinned_guess: 0,
             pinned_looks: 0,
             pinned_limit,
@@ -355,6 +364,7 @@ impl<C: Custodian> Endpoint<C> {
                     peer.ended = true;
                 }
             }
+            AgentNotice::Look(round) => self.look_again = Some(round),
             AgentNotice::RunEnds(why) => self.run_ends = Some(why),
         }
         Ok(())

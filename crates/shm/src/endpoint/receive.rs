@@ -4,13 +4,12 @@
 use super::arrived::{Arrived, Known, Place, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
 use super::send::GIVEN_UP;
-use super::wait::Deadline;
+use super::wait::{Awaiting, Deadline};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::slab::unpacked;
-use crate::status::State;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
@@ -54,6 +53,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Takes the slot that is ready into the queue of its channel.
     #[cold]
     fn take_to_queue(&mut self, peer: usize) -> Result<(), ShmError> {
+        self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
         match self.take_slot(peer, &mut message)? {
             Some(channel) => self.receives[channel].queue.push_back(message),
@@ -197,8 +197,7 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(message);
         }
         let ready = |me: &mut Self| Ok(!me.receives[index].queue.is_empty());
-        let number = Some(self.receives[index].id);
-        self.wait_until(State::WaitingToReceive, number, FOR_MESSAGES, deadline, ready)?;
+        self.wait_until(Awaiting::Message(&[index]), FOR_MESSAGES, deadline, ready)?;
         let mut message = self.receives[index].queue.pop_front().expect("the wait was for it");
         self.hand_over(index, &mut message)?;
         Ok(message)
@@ -210,8 +209,7 @@ impl<C: Custodian> Endpoint<C> {
     /// As `receive`.
     pub fn wait_any(&mut self, indices: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         let mut found = None;
-        let one = if let [only] = indices { Some(self.receives[*only].id) } else { None };
-        self.wait_until(State::WaitingToReceive, one, FOR_MESSAGES, deadline, |me| {
+        self.wait_until(Awaiting::Message(indices), FOR_MESSAGES, deadline, |me| {
             found = indices.iter().copied().find(|&i| !me.receives[i].queue.is_empty());
             Ok(found.is_some())
         })?;
@@ -408,6 +406,10 @@ impl<C: Custodian> Endpoint<C> {
         }
         assembly.body.extend_from_slice(&chunk);
         drop(chunk);
+        // Its sender may wait for this very block, and we for something else.
+        if let Some(ring) = &mut self.inn[peer].ring {
+            ring.lent.take_back(usize::MAX);
+        }
         if (assembly.body.len() as u64) < total {
             return Ok(None);
         }

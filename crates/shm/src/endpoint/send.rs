@@ -4,13 +4,14 @@
 use super::arrived::{INLINE_HEAD, KNOWN_HEAD, PLACE_WORDS};
 use super::peers::{OutPeer, OutRing, FIRST_SLOTS};
 use super::receive::cost;
+use super::wait::Awaiting;
 use super::{Custodian, Endpoint, Opened};
 use crate::area::{Front, Inbox};
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::{RingWriter, BODY_BYTES, BODY_WORDS};
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Place};
-use crate::status::{now, State};
+use crate::status::now;
 use ligament_wire::{align_part, flags, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,6 +26,9 @@ const CHUNK: u64 = 4 << 20;
 pub(super) const GIVEN_UP: u64 = u64::MAX;
 /// Copies above this are timed for the status page.
 const TIMED: u64 = 64 << 10;
+
+/// How long to wait for memory before the agent is asked again, ns.
+const ASK_AGAIN: u64 = 1_000_000_000;
 
 /// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`.
 pub struct Loan {
@@ -428,8 +432,9 @@ impl<C: Custodian> Endpoint<C> {
 
     #[cold]
     fn await_credit(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
-        let number = Some(self.sends[channel].id);
-        self.wait_until(State::WaitingToSend, number, FOR_CREDIT, None, |me| Ok(me.has_credit(channel, cost)))
+        self.wait_until(Awaiting::Credit { channel, cost }, FOR_CREDIT, None, |me| {
+            Ok(me.has_credit(channel, cost))
+        })
     }
 
     /// Takes a claim back: the message was sent to nobody, so nobody will return its credit.
@@ -603,7 +608,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         while self.room_to(peer) < slots {
             if !self.grow_ring(peer) {
-                return self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+                return self.wait_until(Awaiting::Slots { peer }, FOR_CREDIT, None, |me| {
                     Ok(me.room_to(peer) >= slots)
                 });
             }
@@ -795,7 +800,8 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(block);
         }
         let mut got = None;
-        let waited = self.wait_until(State::WaitingToSend, None, FOR_CREDIT, None, |me| {
+        let mut ask_at = self.custodian.now() + ASK_AGAIN;
+        let waited = self.wait_until(Awaiting::Memory, FOR_CREDIT, None, |me| {
             // Who was about to sleep is asked again after it said yes.
             if got.is_some() {
                 return Ok(true);
@@ -803,7 +809,11 @@ impl<C: Custodian> Endpoint<C> {
             got = me.pool.take(len, done_with(&me.out));
             if got.is_none() {
                 let idle = me.pool.trim(len, done_with(&me.out));
-                let asks_again = !idle.is_empty();
+                // Others may have given some back, which nobody tells us.
+                let asks_again = !idle.is_empty() || me.look_again.is_some() || me.custodian.now() >= ask_at;
+                if asks_again {
+                    ask_at = me.custodian.now() + ASK_AGAIN;
+                }
                 for slab in idle {
                     me.custodian.drop_slab(slab)?;
                 }

@@ -1,10 +1,11 @@
 //! The one wait of an endpoint: for messages, for credit, for room. It spins while a core is free for that, then
 //! yields, then parks; all the while it takes in what arrives on every ring, so that no peer is held up.
 
+use super::arrived::Place;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::status::State;
+use crate::status::Awaits;
 use std::time::Duration;
 
 /// Looks before the clock is read at all: a few hundred nanoseconds.
@@ -22,6 +23,18 @@ const PARK: Duration = Duration::from_secs(1);
 /// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
 pub type Deadline = Option<u64>;
 
+/// What a wait is for, in the endpoint's own numbers.
+pub(crate) enum Awaiting<'a> {
+    /// A message on any of these incoming channels.
+    Message(&'a [usize]),
+    /// Credit for `cost` more bytes on an outgoing channel.
+    Credit { channel: usize, cost: u64 },
+    /// Slots of the ring to a peer.
+    Slots { peer: usize },
+    /// A block that comes back.
+    Memory,
+}
+
 impl<C: Custodian> Endpoint<C> {
     /// Waits until `done` says so. `what` is what others can do about it (`FOR_MESSAGES`, `FOR_CREDIT`).
     ///
@@ -29,8 +42,7 @@ impl<C: Custodian> Endpoint<C> {
     /// `TimedOut`, `Interrupted`, `RunEnds`, `AgentGone`, or what taking in messages met.
     pub(crate) fn wait_until(
         &mut self,
-        state: State,
-        channel: Option<u32>,
+        awaiting: Awaiting<'_>,
         what: u32,
         deadline: Deadline,
         mut done: impl FnMut(&mut Self) -> Result<bool, ShmError>,
@@ -52,8 +64,9 @@ impl<C: Custodian> Endpoint<C> {
         }
         let began = self.custodian.now();
         let mut seen = began;
-        self.status().begin_wait(state, channel, began);
-        let result = self.wait_long(what, deadline, began, &mut seen, &mut done);
+        self.stirred = false;
+        self.begin_wait(&awaiting, deadline.is_some(), began);
+        let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
         self.status().end_wait(seen);
         result
     }
@@ -68,8 +81,82 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
+    /// Shows on the status page who is waited for.
+    fn begin_wait(&self, awaiting: &Awaiting<'_>, timed: bool, began: u64) {
+        let mut numbers;
+        let what = match *awaiting {
+            Awaiting::Message(channels) => {
+                numbers = channels.iter().map(|&channel| self.receives[channel].id);
+                Awaits::Message(&mut numbers)
+            }
+            Awaiting::Credit { channel, .. } => {
+                Awaits::Credit { channel: self.sends[channel].id, needs: self.needs(awaiting) }
+            }
+            Awaiting::Slots { peer } => Awaits::Slots { endpoint: self.out[peer].endpoint },
+            Awaiting::Memory => Awaits::Memory,
+        };
+        self.status().begin_wait(what, timed, self.front.waits(), began);
+    }
+
+    /// The budget with which a wait for credit would be over.
+    fn needs(&self, awaiting: &Awaiting<'_>) -> u64 {
+        match *awaiting {
+            Awaiting::Credit { channel, cost } => {
+                let channel = &self.sends[channel];
+                channel.sent.saturating_sub(channel.credited).saturating_add(cost)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether the code has views of others' memory: what is lent and does not lie in a queue here.
+    fn code_holds_views(&mut self) -> bool {
+        let mut lent = 0;
+        for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
+            let (leases, told) = ring.lent.leases();
+            lent += leases;
+            self.stirred |= told;
+        }
+        let mut queued = 0;
+        for message in self.receives.iter().flat_map(|channel| &channel.queue) {
+            match message.place {
+                Place::Beside(_) => queued += 1,
+                // Lent, or put together here: not worth telling apart.
+                Place::Whole => return true,
+                Place::Nowhere | Place::Inline => {}
+            }
+        }
+        lent > queued
+    }
+
+    /// Looks once more, because the agent asks for it, and says so if nothing has come and nobody could have noticed
+    /// anything of this look. Whether the wait is over.
+    fn look_once_more(
+        &mut self,
+        round: u64,
+        awaiting: &Awaiting<'_>,
+        done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
+    ) -> Result<bool, ShmError> {
+        // Everything sent before the agent asked is here by now, and a ring that was opened is known.
+        self.take_in()?;
+        let over = done(self)?;
+        self.look_again = None;
+        if over {
+            return Ok(true);
+        }
+        let (holding, needs) = (self.code_holds_views(), self.needs(awaiting));
+        if std::mem::take(&mut self.stirred) {
+            // A sender that has looked already may have got memory back since. The agent will ask all anew.
+            self.status().stir();
+        } else {
+            self.status().confirm(round, holding, needs);
+        }
+        Ok(false)
+    }
+
     fn wait_long(
         &mut self,
+        awaiting: &Awaiting<'_>,
         what: u32,
         deadline: Deadline,
         began: u64,
@@ -93,6 +180,11 @@ impl<C: Custodian> Endpoint<C> {
                 self.prepare();
             }
             self.hear_agent()?;
+            if let Some(round) = self.look_again {
+                if self.look_once_more(round, awaiting, done)? {
+                    return Ok(());
+                }
+            }
             *seen = self.custodian.now();
             if deadline.is_some_and(|deadline| *seen >= deadline) {
                 return Err(ShmError::TimedOut);

@@ -1,11 +1,12 @@
 //! A domain without processes: an agent's book-keeping behind a lock, and endpoints for the threads of a test.
 #![allow(dead_code)]
 
-use ligament_shm::area::Layout;
+use ligament_shm::area::{Front, Layout};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::ring::{SLOT_BYTES, STAMPED_MASK};
+use ligament_shm::status::Status;
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
 use rustix::fd::OwnedFd;
@@ -158,9 +159,35 @@ impl Domain {
         WrongSender { outbox, slab: Mapping::writable(&slab, 0, SLAB as usize).unwrap() }
     }
 
+    /// Lets slabs take so many bytes together.
+    pub fn set_limit(&self, bytes: u64) {
+        self.world.lock().unwrap().limit = bytes;
+    }
+
     /// Bytes of slabs granted and not given back.
     pub fn granted(&self) -> u64 {
         self.world.lock().unwrap().granted
+    }
+
+    /// What an endpoint shows of itself, as its agent sees it.
+    pub fn look(&self, of: u32) -> Status {
+        let world = self.world.lock().unwrap();
+        let memory = &world.endpoints[of as usize];
+        let map = Mapping::readable(&memory.area, 0, memory.layout.front()).unwrap();
+        Front::new(map, memory.layout).unwrap().look()
+    }
+
+    /// Looks until it is as wanted.
+    pub fn look_until(&self, of: u32, wanted: impl Fn(&Status) -> bool) -> Status {
+        let began = std::time::Instant::now();
+        loop {
+            let status = self.look(of);
+            if wanted(&status) {
+                return status;
+            }
+            assert!(began.elapsed().as_secs() < 60, "it never came: {status:?}");
+            std::thread::yield_now();
+        }
     }
 
     /// Tells an endpoint something.

@@ -1,0 +1,130 @@
+//! A deadlock in words: who waits for which port of whom, since when, and what to do.
+
+use ligament_manager::{in_bytes, in_seconds, some_of, Deadlock, Lack, Names, Wait, WaitRecord};
+
+/// Waits that are named; the others are in the record.
+const MOST: usize = 8;
+/// Ports of one wait that are named.
+const MOST_PORTS: usize = 4;
+
+/// The run's memory for messages, bytes, and what of it is in use.
+pub(crate) type Memory = (u64, u64);
+
+/// Each way of a wait: own port, and port at the other end.
+fn ports(wait: &Wait, names: &impl Names) -> Vec<(String, String)> {
+    let one = |channel: u32| {
+        let ((_, from), (_, to)) = names.ends(channel)?;
+        Some(if wait.lack == Lack::Message { (to, from) } else { (from, to) })
+    };
+    wait.ways.iter().filter_map(|way| one(way.channel?)).collect()
+}
+
+fn sentence(wait: &Wait, names: &impl Names) -> String {
+    let name = names.instance(wait.instance);
+    let ports = ports(wait, names);
+    let since = in_seconds(wait.seconds);
+    match (wait.lack, &ports[..]) {
+        (Lack::Memory, _) => format!("{name} waits for memory to send in (for {since})"),
+        (Lack::Message, [(own, other)]) => {
+            format!("{name} waits at {own} for a message from {other} (for {since})")
+        }
+        (Lack::Message, several) => {
+            let several: Vec<String> =
+                several.iter().map(|(own, other)| format!("{own} from {other}")).collect();
+            let several = some_of(&several, MOST_PORTS);
+            format!("{name} waits for a message at any of {several} (for {since})")
+        }
+        (Lack::Room { .. }, several) => {
+            let (own, other) = several.first().cloned().unwrap_or_default();
+            format!("{name} waits at {own} until {other} is read (for {since})")
+        }
+    }
+}
+
+/// What is said when only another thread of an instance could still help.
+pub(crate) fn suspicion(deadlock: &Deadlock, memory: Memory, names: &impl Names) -> String {
+    format!(
+        "these wait for each other: {}; unless a thread of one of them drops a view of a message, nothing will happen \
+         any more; {}",
+        told(deadlock, names),
+        advice(deadlock, memory, names)
+    )
+}
+
+/// The reason with which the run ends.
+pub(crate) fn reason(deadlock: &Deadlock, memory: Memory, names: &impl Names) -> String {
+    format!(
+        "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
+        told(deadlock, names),
+        advice(deadlock, memory, names)
+    )
+}
+
+fn told(deadlock: &Deadlock, names: &impl Names) -> String {
+    let members = &deadlock.knot.waits;
+    let words: Vec<String> = members.iter().take(MOST).map(|wait| sentence(wait, names)).collect();
+    let mut text = words.join("; ");
+    if members.len() > MOST {
+        text.push_str(&format!("; … and {} more, in run.json", members.len() - MOST));
+    }
+    if !deadlock.behind.is_empty() {
+        let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.instance(wait.instance)).collect();
+        text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
+    }
+    text
+}
+
+fn advice(deadlock: &Deadlock, (used, limit): Memory, names: &impl Names) -> String {
+    let members = &deadlock.knot.waits;
+    if members.iter().any(|wait| wait.lack == Lack::Memory) {
+        return format!(
+            "messages take {} of the {} that they may: raise \"memory:\" under \"ligament:\" in the model, free views \
+             earlier, or receive in the order in which is sent",
+            in_bytes(used as f64),
+            in_bytes(limit as f64)
+        );
+    }
+    if let Some(&(channel, budget, needs)) = deadlock.full.iter().min_by_key(|&&(_, _, needs)| needs) {
+        let port = names.ends(channel).map(|(from, _)| from.1).unwrap_or_default();
+        return format!(
+            "what is sent at {port} would need a budget of {}, which has {} and cannot be given more: the memory for \
+             messages is {}. Receive in the order in which is sent, or raise \"memory:\" under \"ligament:\" in the \
+             model",
+            in_bytes(needs as f64),
+            in_bytes(budget as f64),
+            in_bytes(limit as f64)
+        );
+    }
+    if let [only] = &members[..] {
+        return format!("{} has to send before it receives from itself", names.instance(only.instance));
+    }
+    "one of them has to send before it receives".to_owned()
+}
+
+/// The waits for the record: those in the knot first.
+pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord> {
+    let record = |wait: &Wait| {
+        let (at, mut waits_for): (Vec<String>, Vec<String>) = ports(wait, names).into_iter().unzip();
+        let mut on: Vec<u32> = wait.ways.iter().map(|way| way.on).collect();
+        on.sort_unstable();
+        on.dedup();
+        let waits_on: Vec<String> = on.into_iter().map(|instance| names.instance(instance)).collect();
+        if wait.lack == Lack::Memory {
+            waits_for = vec!["memory".to_owned()];
+        }
+        let lack = match wait.lack {
+            Lack::Message => "message",
+            Lack::Room { .. } => "room",
+            Lack::Memory => "memory",
+        };
+        WaitRecord {
+            instance: names.instance(wait.instance),
+            lack: lack.to_owned(),
+            at,
+            waits_for,
+            waits_on,
+            waits_since: wait.seconds,
+        }
+    };
+    deadlock.knot.waits.iter().chain(&deadlock.behind).map(record).collect()
+}

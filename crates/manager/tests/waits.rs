@@ -1,0 +1,139 @@
+//! Who waits in vain, compared with the definition tried on every set of instances; and the rules for what counts as
+//! a wait.
+
+use ligament_manager::{
+    knots, lasting_waits, stuck, Awaited, Counters, Lack, Observation, Standing, Wait, Waiting, Way,
+};
+use proptest::prelude::*;
+
+/// By the definition: a set is doomed if each of its members waits and none has a way that leads out of it. Returns
+/// the union of all doomed sets, and those that hold no smaller one, as bit masks.
+fn by_definition(n: usize, waits: &[Wait]) -> (u32, Vec<u32>) {
+    let mut ways = vec![None; n];
+    for wait in waits {
+        ways[wait.instance as usize] = Some(wait.ways.iter().fold(0u32, |mask, way| mask | 1 << way.on));
+    }
+    let doomed =
+        |set: u32| (0..n).filter(|i| set & 1 << i != 0).all(|i| ways[i].is_some_and(|ways| ways & !set == 0));
+    let all: Vec<u32> = (1..1u32 << n).filter(|&set| doomed(set)).collect();
+    let innermost = all.iter().copied().filter(|&set| !all.iter().any(|&s| s != set && s & set == s)).collect();
+    (all.iter().fold(0, |union, set| union | set), innermost)
+}
+
+fn mask(waits: &[Wait]) -> u32 {
+    waits.iter().fold(0, |mask, wait| mask | 1 << wait.instance)
+}
+
+const MOST: usize = 9;
+
+fn graphs() -> impl Strategy<Value = (usize, Vec<Wait>)> {
+    (1..=MOST).prop_flat_map(|n| {
+        let ways = prop::collection::vec(0..n as u32, 1..4);
+        let wait = prop::option::weighted(0.85, ways);
+        prop::collection::vec(wait, n).prop_map(move |all| {
+            let waits = all.into_iter().enumerate().filter_map(|(i, ways)| {
+                let ways = ways?.into_iter().map(|on| Way { channel: Some(0), on }).collect();
+                Some(Wait { instance: i as u32, lack: Lack::Message, ways, seconds: 0.0 })
+            });
+            (n, waits.collect())
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_is_stuck_and_what_is_a_knot_is_what_the_definition_says((n, waits) in graphs()) {
+        let (union, mut innermost) = by_definition(n, &waits);
+        let stuck = stuck(waits);
+        prop_assert_eq!(mask(&stuck), union);
+        let mut found: Vec<u32> = knots(&stuck).iter().map(|knot| mask(&knot.waits)).collect();
+        found.sort_unstable();
+        innermost.sort_unstable();
+        prop_assert_eq!(found, innermost);
+    }
+}
+
+fn wait(instance: u32, on: &[u32]) -> Wait {
+    let ways = on.iter().map(|&on| Way { channel: Some(instance), on }).collect();
+    Wait { instance, lack: Lack::Message, ways, seconds: 1.0 }
+}
+
+fn members(waits: Vec<Wait>) -> Vec<Vec<u32>> {
+    let names = |knot: ligament_manager::Knot| knot.waits.iter().map(|wait| wait.instance).collect();
+    knots(&stuck(waits)).into_iter().map(names).collect()
+}
+
+#[test]
+fn a_knot_is_told_in_the_order_in_which_each_waits_for_the_next() {
+    assert_eq!(members(vec![wait(0, &[1]), wait(1, &[4]), wait(4, &[2]), wait(2, &[1])]), [[1, 4, 2]]);
+}
+
+#[test]
+fn a_ring_of_a_hundred_thousand_is_one_knot() {
+    const N: u32 = 100_000;
+    assert_eq!(members((0..N).map(|i| wait(i, &[(i + 1) % N])).collect())[0].len(), N as usize);
+}
+
+#[test]
+fn a_chain_that_ends_at_one_who_computes_is_none() {
+    assert!(stuck(vec![wait(0, &[1]), wait(1, &[2])]).is_empty());
+    assert!(stuck(Vec::new()).is_empty());
+}
+
+fn seen(what: Awaited) -> Observation {
+    let waits = Some(Waiting { what, seconds: 1.0, timed: false, may_release: false });
+    Observation {
+        name: String::new(),
+        component: 0,
+        pid: None,
+        gone: false,
+        standing: Standing::WaitingToReceive,
+        waits,
+        epoch: 1,
+        looked: 0,
+        stopped: false,
+        model_time: None,
+        counters: Counters::default(),
+    }
+}
+
+/// Two instances, a channel each way: 0 from the first, 1 from the second.
+fn ends(channel: u32) -> Option<(u32, u32)> {
+    [(0, 1), (1, 0)].get(channel as usize).copied()
+}
+
+fn message(channel: u32) -> Awaited {
+    Awaited::Message { channels: vec![channel] }
+}
+
+fn stuck_of(seen: &[Observation], views_count: bool) -> usize {
+    stuck(lasting_waits(seen, ends, |_| true, views_count)).len()
+}
+
+#[test]
+fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
+    let mut both = [seen(message(1)), seen(message(0))];
+    assert_eq!(stuck_of(&both, true), 2);
+    both[1].waits.as_mut().unwrap().timed = true;
+    assert_eq!(stuck_of(&both, true), 0);
+}
+
+#[test]
+fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
+    assert_eq!(stuck_of(&[seen(Awaited::Slots { instance: 1 }), seen(message(0))], true), 0);
+    assert_eq!(stuck_of(&[seen(Awaited::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
+}
+
+#[test]
+fn memory_may_come_from_anybody_who_lives_and_from_a_thread_that_holds_views() {
+    let mut three = [seen(Awaited::Memory), seen(message(0)), seen(message(0))];
+    // The third waits at a channel that does not end there: nothing is known of it.
+    assert_eq!(stuck_of(&three, true), 0);
+    three[2].gone = true;
+    assert_eq!(stuck_of(&three, true), 2);
+    three[1].waits.as_mut().unwrap().may_release = true;
+    assert_eq!(stuck_of(&three, true), 0);
+    assert_eq!(stuck_of(&three, false), 2);
+}

@@ -1,0 +1,117 @@
+"""Runs that can never go on: each ends by itself, with exit status 1, and names who waits for whom."""
+
+import dataclasses
+
+import pytest
+
+
+@dataclasses.dataclass
+class Case:
+    """A cast, who is in the knot, and parts of the reason."""
+
+    scripts: dict
+    conduits: list
+    knot: set
+    parts: list
+    options: str = ""
+    multiplicity: dict | None = None
+
+
+DEADLOCKS = {
+    "both receive before they send": Case(
+        {"left": "receive in; send out", "right": "receive in; send out"},
+        ["left.out: right.in", "right.out: left.in"],
+        {"left", "right"},
+        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives"],
+    ),
+    "a ring of three after fifty laps": Case(
+        {
+            "a": "x50 send out, receive in; receive in",
+            "b": "x50 receive in, send out; receive in",
+            "c": "x50 receive in, send out; receive in",
+        },
+        ["a.out: b.in", "b.out: c.in", "c.out: a.in"],
+        {"a", "b", "c"},
+        ["a waits at a.in for a message from c.out", "b waits at b.in", "c waits at c.in"],
+    ),
+    "one that waits for itself": Case(
+        {"narcissus": "receive in; send out"},
+        ["narcissus.out: narcissus.in"],
+        {"narcissus"},
+        ["narcissus waits at narcissus.in for a message from narcissus.out", "before it receives from itself"],
+    ),
+    "any of several, all of which wait": Case(
+        {"hub": "any a b; send out", "one": "receive in; send out", "two": "receive in; send out"},
+        ["one.out: hub.a", "two.out: hub.b", "hub.out: [one.in, two.in]"],
+        {"hub", "one", "two"},
+        ["hub waits for a message at any of hub.a from one.out, hub.b from two.out"],
+    ),
+    "a full conduit that no memory would do for": Case(
+        {"flood": "x20000 send many; send first", "order": "receive first; x20000 receive many"},
+        ["flood.many: order.many", "flood.first: order.first"],
+        {"flood", "order"},
+        ["flood waits at flood.many until order.many is read", "would need a budget of 4.0 MiB", "given more"],
+        "{memory: 4 MiB, budget: 1 MiB}",
+    ),
+    "no memory left for what must be sent first": Case(
+        {"flood": "x300 send many 200000; send first", "order": "receive first; x300 receive many"},
+        ["flood.many: order.many", "flood.first: order.first"],
+        {"flood", "order"},
+        ["flood waits for memory to send in", "messages take", "raise \"memory:\""],
+        "{memory: 16 MiB, budget: 1 GiB}",
+    ),
+    "slots of a vector port in an order that cannot be": Case(
+        {"hub": "x3 send out[0]; receive in[2]; send out[1]; send out[2]", "leaf": "receive in; send out"},
+        ["hub.out: leaf.in", "leaf.out: hub.in"],
+        {"hub", "leaf[2]"},
+        ["hub waits at hub.in[2] for a message from leaf[2].out", "leaf[2] waits at leaf[2].in for a message from hub"],
+        multiplicity={"leaf": 3},
+    ),
+    "one message fewer than is waited for": Case(
+        {"macro": "x100 send out, receive in; receive in", "micro": "x101 receive in, send out"},
+        ["macro.out: micro.in", "micro.out: macro.in"],
+        {"macro", "micro"},
+        ["macro waits at macro.in", "micro waits at micro.in for a message from macro.out"],
+    ),
+    "some wait behind, and one computes on": Case(
+        {
+            "left": "receive in; send out; send more",
+            "right": "receive in; send out",
+            "behind": "receive in",
+            "busy": "compute 100",
+        },
+        ["left.out: right.in", "right.out: left.in", "left.more: behind.in"],
+        {"left", "right"},
+        ["left waits at left.in", "right waits at right.in"],
+    ),
+    "two pairs, after a time-out that did not help": Case(
+        {
+            "a": "within in 0.3; receive in; send out",
+            "b": "sleep 0.5; receive in; send out",
+            "c": "x20 send out, receive in",
+            "d": "x20 receive in, send out",
+        },
+        ["a.out: b.in", "b.out: a.in", "c.out: d.in", "d.out: c.in"],
+        {"a", "b"},
+        ["a waits at a.in for a message from b.out", "b waits at b.in for a message from a.out"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEADLOCKS)
+def test_a_deadlock_ends_the_run_and_is_named(name, play):
+    case = DEADLOCKS[name]
+    with play(case.scripts, case.conduits, ligament_options=case.options, multiplicity=case.multiplicity) as run:
+        status, output, record = run.end()
+    assert status == 1, output
+    assert record["state"] == "failed"
+    assert record["reason"].startswith("deadlock: "), output
+    for part in case.parts:
+        assert part in record["reason"], record["reason"]
+    waits = {wait["instance"]: wait for wait in record["deadlock"]}
+    assert case.knot <= set(waits)
+    for name in case.knot:
+        assert set(waits[name]["waits_on"]) & case.knot and waits[name]["waits_since"] > 0
+    # The reason comes first, and no instance is blamed for having been ended.
+    assert output.index("deadlock: ") < output.index("run directory"), output
+    assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
