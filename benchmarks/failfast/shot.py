@@ -10,7 +10,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from lib.machine import CannotMeasure
+from lib.machine import CannotMeasure, die_with_parent
 
 PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG = 36, 1
 LIMIT = 2  # s after which what is still there counts as never ending
@@ -55,7 +55,7 @@ def descendants():
 def _fire(shot):
     process = subprocess.Popen(
         shot.command, cwd=shot.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
+        stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent,
     )
     began = time.monotonic()
     time.sleep(shot.moment)

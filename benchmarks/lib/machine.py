@@ -16,6 +16,11 @@ class CannotMeasure(Exception):
     """Something that the measurement needs is missing or broken; the text says what to do about it."""
 
 
+def die_with_parent():
+    """For `preexec_fn`: what is measured must not outlive a benchmark that somebody killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
 def run(command, *, seconds, environment=None, folder=None):
     """Runs a command in its own process group and returns its output.
 
@@ -33,6 +38,7 @@ def run(command, *, seconds, environment=None, folder=None):
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=die_with_parent,
         )
     except OSError as problem:
         raise CannotMeasure(f"cannot start {words[0]}: {problem.strerror}") from None

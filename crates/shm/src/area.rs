@@ -115,6 +115,15 @@ impl Inbox {
         }
     }
 
+    /// The same for a block of which nobody else can say so at the same time: no locked instruction, which would wait for
+    /// the line to come.
+    #[inline]
+    pub fn release_alone(&self, block: u32) {
+        if let Some(count) = self.releases(block) {
+            count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+        }
+    }
+
     /// Peer: how many uses of its block are over, wrapping.
     #[inline]
     pub fn released(&self, block: u32) -> u32 {

@@ -63,9 +63,9 @@ const CLAIMED: usize = 2 << 20;
 /// The same for blocks that are to be copied to from a core that shares a cache with the reader's: above this a copy
 /// takes the lines as fast as a claim does.
 const CLAIMED_NEAR: usize = 32 << 10;
-/// A step of a claim that takes longer, ns, takes its lines from a cache that is not shared (measured: 70 to 100
-/// between cores of one cache, 140 to 240 between others).
-const FAR: u64 = 130;
+/// A first `CLAIM_STEP` that takes longer, ns, takes its lines from a cache that is not shared (measured, with the clock:
+/// 40 to 60 between cores of one cache, 100 to 200 between others).
+const FAR: u64 = 85;
 /// What is left to claim of a block up to this size when it is lent is claimed then.
 const CLAIMED_AT_ONCE: usize = 512 << 10;
 /// How many bytes are claimed between two looks at what a waiting endpoint waits for.
@@ -143,7 +143,7 @@ pub struct Pool {
     recent: usize,
     recent_len: usize,
     lends: bool,
-    /// How many of the last steps of claims took long, less how many did not; from -8 to 8.
+    /// How many of the last first steps of claims took long, less how many did not; from -8 to 8.
     slow_steps: i32,
 }
 
@@ -223,10 +223,20 @@ impl Pool {
             return false;
         }
         let Some(&id) = self.classes.get(self.recent).and_then(|class| class.free.last()) else { return false };
-        if self.lends || len <= CLAIMED_NEAR {
-            return self.claim_up_to(id, len, CLAIM_STEP);
+        let claimed = self.block(id).claimed;
+        if claimed == 0 && len >= CLAIM_STEP {
+            return self.claim_timed(id, len);
         }
-        self.claim_if_far(id, len)
+        (self.lends || len <= CLAIMED_NEAR || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP)
+    }
+
+    /// The first step, which shows how far away the reader's cache is.
+    fn claim_timed(&mut self, id: BlockId, len: usize) -> bool {
+        let began = now();
+        let claimed = self.claim_up_to(id, len, CLAIM_STEP);
+        let slow = claimed && now() - began > FAR;
+        self.slow_steps = (self.slow_steps + if slow { 1 } else { -1 }).clamp(-8, 8);
+        claimed
     }
 
     /// Whether blocks of this size are worth claiming that are not taken at hand.
@@ -256,19 +266,6 @@ impl Pool {
     pub fn no_other(&mut self, len: u64) {
         let (index, _) = class_of(len);
         self.class(index).rotating = 2;
-    }
-
-    fn claim_if_far(&mut self, id: BlockId, len: usize) -> bool {
-        if self.slow_steps <= 0 && self.block(id).claimed > 0 {
-            return false;
-        }
-        let began = now();
-        let claimed = self.claim_up_to(id, len, CLAIM_STEP);
-        if claimed {
-            let slow = now() - began > FAR;
-            self.slow_steps = (self.slow_steps + if slow { 1 } else { -1 }).clamp(-8, 8);
-        }
-        claimed
     }
 
     /// Claims at most `step` bytes of those that are left of the first `len` of a free block.

@@ -211,7 +211,8 @@ impl Lent {
             self.out.swap_remove(self.look);
             self.bytes_out -= here.len;
             if here.len <= AT_ONCE {
-                self.link().inbox.release(here.block);
+                // A block's messages are all small or all large, by its size class, and small ones are told here only.
+                self.link().inbox.release_alone(here.block);
                 any = true;
             }
             self.free.push(lease);
