@@ -6,11 +6,15 @@ mod arrived;
 mod lent;
 mod peers;
 mod receive;
+mod room;
 mod send;
+mod source;
+mod stream;
 mod wait;
 
 pub use arrived::Arrived;
-pub use send::{Contiguous, Loan, Nothing, Source};
+pub use send::Loan;
+pub use source::{Contiguous, Nothing, Source};
 
 use crate::area::{Front, Layout};
 use crate::barrier;
@@ -152,7 +156,7 @@ pub struct Endpoint<C> {
     #[allow(clippy::vec_box)]
     spare: Vec<Box<Arrived>>,
     /// The body of the slot that is being sent.
-    body: Box<send::SlotBody>,
+    body: Box<source::SlotBody>,
     custodian: C,
     /// Why the agent last gave no memory.
     denied: String,

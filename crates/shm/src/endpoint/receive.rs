@@ -3,7 +3,7 @@
 
 use super::arrived::{Arrived, Known, Place, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
-use super::send::GIVEN_UP;
+use super::stream::GIVEN_UP;
 use super::wait::{Awaiting, Deadline};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;

@@ -1,0 +1,139 @@
+//! Messages that are larger than the memory at hand: they are passed on in chunks, through a window.
+
+use super::receive::cost;
+use super::send::done_with;
+use super::source::Source;
+use super::wait::Awaiting;
+use super::{Custodian, Endpoint};
+use crate::board::FOR_CREDIT;
+use crate::memory::ShmError;
+use crate::slab::BlockId;
+use ligament_wire::{flags, HeaderWords};
+
+/// Bytes of a chunk when a message is streamed.
+const CHUNK: u64 = 4 << 20;
+/// In the place of a chunk's offset: the message is given up.
+pub(super) const GIVEN_UP: u64 = u64::MAX;
+/// How long to wait for memory before the agent is asked again, ns.
+const ASK_AGAIN: u64 = 1_000_000_000;
+
+impl<C: Custodian> Endpoint<C> {
+    /// Passes a message on in chunks, for which the credit is claimed already: each chunk waits for a block that
+    /// can be had, the receivers put the pieces together in memory of their own. After an error, such as a wait that a
+    /// signal ended, it is as if the message had not been sent: the receivers let go of the pieces.
+    #[cold]
+    pub(super) fn stream(
+        &mut self,
+        to: &[usize],
+        mut header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        header.set_carrier_flag(flags::STREAM);
+        let body_len = header.body_len();
+        let mut at = 0;
+        // All chunks ask for blocks of one size, so that each can have what the one before gave back.
+        let window = CHUNK.min(body_len);
+        while at < body_len {
+            let len = window.min(body_len - at);
+            let block = match self.chunk_block(window, body_len, at == 0) {
+                Ok(block) => block,
+                Err(error) => return Err(self.give_up(to, header, at, error)),
+            };
+            if let Err(error) = self.have_room(to) {
+                self.pool.give_back(block);
+                return Err(self.give_up(to, header, at, error));
+            }
+            let place = self.pool.place(block);
+            // SAFETY: as in `send`.
+            let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
+            source.copy_range(at..at + len, memory);
+            let ids = u64::from(place.slab) | u64::from(block) << 32;
+            self.body.words[..4].copy_from_slice(&[ids, place.offset, len, at]);
+            self.body.used = 4;
+            for &channel in to {
+                let out = &self.sends[channel];
+                header.set_conduit(out.id, out.sequence);
+                self.write_slot(out.peer, &header.0, self.body.used, Some(block))?;
+            }
+            self.pool.posted(block);
+            at += len;
+        }
+        for &channel in to {
+            self.sends[channel].sequence += 1;
+        }
+        self.status().count_sent(body_len * to.len() as u64, header.timestamp());
+        Ok(())
+    }
+
+    /// Ends a streamed message of which `at` bytes were passed on. What was claimed for it is free again, since it will
+    /// never be received; the receivers are told where that needs no wait, and else notice by what comes next.
+    pub(super) fn give_up(
+        &mut self,
+        to: &[usize],
+        mut header: HeaderWords,
+        at: u64,
+        error: ShmError,
+    ) -> ShmError {
+        for &channel in to.iter().filter(|_| at > 0) {
+            let out = &self.sends[channel];
+            let peer = out.peer;
+            header.set_conduit(out.id, out.sequence);
+            self.body.words[..4].copy_from_slice(&[0, 0, 0, GIVEN_UP]);
+            self.body.used = 4;
+            if self.room_to(peer) > 0 || self.grow_ring(peer) {
+                // With room, this does not fail; and the error that there is says more.
+                let _ = self.write_slot(peer, &header.0, self.body.used, None);
+            }
+        }
+        self.unclaim(to, cost(header.body_len()), error)
+    }
+
+    /// A block for one chunk, waiting for one to come back if there is no memory for another.
+    pub(super) fn chunk_block(&mut self, len: u64, total: u64, first: bool) -> Result<BlockId, ShmError> {
+        if let Some(block) = self.block(len)? {
+            return Ok(block);
+        }
+        let mut got = None;
+        let mut ask_at = self.custodian.now() + ASK_AGAIN;
+        let waited = self.wait_until(Awaiting::Memory, FOR_CREDIT, None, |me| {
+            // Who was about to sleep is asked again after it said yes.
+            if got.is_some() {
+                return Ok(true);
+            }
+            got = me.pool.take(len, done_with(&me.out));
+            if got.is_none() {
+                let idle = me.pool.trim(len, done_with(&me.out));
+                // Others may have given some back, which nobody tells us.
+                let asks_again = !idle.is_empty() || me.look_again.is_some() || me.custodian.now() >= ask_at;
+                if asks_again {
+                    ask_at = me.custodian.now() + ASK_AGAIN;
+                }
+                for slab in idle {
+                    me.custodian.drop_slab(slab)?;
+                }
+                got = if asks_again { me.block(len)? } else { None };
+            }
+            // A later chunk always has the block of the one before to wait for.
+            if got.is_none() && first && !me.pool.any_outstanding() {
+                return Err(ShmError::OutOfMemory {
+                    bytes: total,
+                    reason: format!(
+                        "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
+                         `ligament:` in the model, or free memory",
+                        me.denied
+                    ),
+                });
+            }
+            Ok(got.is_some())
+        });
+        match (waited, got) {
+            (Ok(()), got) => Ok(got.expect("the wait was for it")),
+            // It came just when a signal did.
+            (Err(error), Some(block)) => {
+                self.pool.give_back(block);
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+}
