@@ -65,8 +65,10 @@ impl Front {
     }
 
     /// The status page.
+    #[inline]
     pub fn status(&self) -> &StatusPage {
-        self.map.at(STATUS_AT)
+        // SAFETY: the page lies before the end of every front, whose length `new` has checked.
+        unsafe { self.map.at_checked(STATUS_AT) }
     }
 
     /// Room for the numbers of the channels waited for.
@@ -80,8 +82,11 @@ impl Front {
     }
 
     /// Bytes of credit returned so far on the endpoint's incoming channel `index`.
+    #[inline]
     pub fn credit(&self, index: u32) -> Option<&AtomicU64> {
-        (index < self.layout.channels).then(|| self.map.at(CREDITS_AT + index as usize * 8))
+        let at = CREDITS_AT + index as usize * 8;
+        // SAFETY: a front has a word for each channel, and `new` has checked its length.
+        (index < self.layout.channels).then(|| unsafe { self.map.at_checked(at) })
     }
 }
 
@@ -104,8 +109,11 @@ impl Inbox {
         self.map.at(0)
     }
 
+    #[inline]
     fn releases(&self, block: u32) -> Option<&AtomicU32> {
-        ((block as usize) < MAX_BLOCKS).then(|| self.map.at(RELEASES_AT + block as usize * 4))
+        // SAFETY: an inbox has a count for each of so many blocks, and `new` has checked its length.
+        ((block as usize) < MAX_BLOCKS)
+            .then(|| unsafe { self.map.at_checked(RELEASES_AT + block as usize * 4) })
     }
 
     /// Owner: one use of the peer's block is over. Any thread may do it.

@@ -158,6 +158,17 @@ impl Mapping {
         unsafe { &*self.start.as_ptr().add(offset).cast::<T>() }
     }
 
+    /// As `at`, where the bounds were checked before: on the way of every message.
+    ///
+    /// # Safety
+    /// `T` at `offset` lies within the mapping and is aligned.
+    #[inline(always)]
+    pub unsafe fn at_checked<T: Shared>(&self, offset: usize) -> &T {
+        debug_assert!(offset + size_of::<T>() <= self.len && offset % align_of::<T>() == 0);
+        // SAFETY: as in `at`, by the caller's promise.
+        unsafe { &*self.start.as_ptr().add(offset).cast::<T>() }
+    }
+
     /// A slice of typed words in the mapping; panics as `at` does.
     pub fn slice_at<T: Shared>(&self, offset: usize, count: usize) -> &[T] {
         assert!(offset + size_of::<T>() * count <= self.len && offset % align_of::<T>() == 0);
