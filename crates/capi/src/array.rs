@@ -68,23 +68,28 @@ impl lig_array_view {
     /// Writes the view of an array to where it shall stand.
     #[inline]
     pub(crate) fn write(to: &mut MaybeUninit<lig_array_view>, array: &Array) {
-        let own = array.own_strides();
+        let place = to.as_mut_ptr();
         let shape = array.extents();
-        let strides = match (own, array.ndim()) {
-            (None, 0) => [0; LIG_MAX_DIMS],
-            (None, 1) => [array.dtype().size() as i64, 0, 0, 0, 0, 0, 0, 0],
-            _ => strides_of(array),
-        };
-        to.write(lig_array_view {
-            dtype: array.dtype() as i32,
-            ndim: array.ndim() as u32,
-            order: (array.order() == Order::ColumnMajor) as i32,
-            contiguous: own.is_none(),
-            length: if array.ndim() == 1 { shape[0] } else { array.len() },
-            shape: *shape,
-            strides,
-            data: array.data().as_ptr().cast(),
-        });
+        let (contiguous, ndim) = (array.own_strides().is_none(), array.ndim());
+        // Member by member: a struct that is put together first and then moved costs more than all the rest.
+        // SAFETY: every place lies in `to`, and all members are written.
+        unsafe {
+            (&raw mut (*place).dtype).write(array.dtype() as i32);
+            (&raw mut (*place).ndim).write(ndim as u32);
+            (&raw mut (*place).order).write((array.order() == Order::ColumnMajor) as i32);
+            (&raw mut (*place).contiguous).write(contiguous);
+            (&raw mut (*place).shape).write(*shape);
+            (&raw mut (*place).data).write(array.data().as_ptr().cast());
+            let strides = &raw mut (*place).strides;
+            if contiguous && ndim == 1 {
+                (&raw mut (*place).length).write(shape[0]);
+                strides.write([0; LIG_MAX_DIMS]);
+                strides.cast::<i64>().write(array.dtype().size() as i64);
+            } else {
+                (&raw mut (*place).length).write(array.len());
+                strides.write(strides_of(array));
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::status::null;
 use crate::values::lig_value;
 use ligament_instance::{DType, Error, Operator, Order, Times, Wait};
 use std::ffi::c_char;
+use std::ops::Deref;
 use std::time::Duration;
 
 // Enumerations come in from C as integers, since C can hand over any number. In the header both have one name.
@@ -226,29 +227,50 @@ unsafe impl SizePrefixed for lig_receive_options {
     const NAME: &'static str = "lig_receive_options";
 }
 
+/// Options as the core reads them: where the caller has them, if its header is ours.
+pub(crate) enum Given<'a, T> {
+    InPlace(&'a T),
+    Copied(Box<T>),
+}
+
+impl<T> Deref for Given<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        match self {
+            Given::InPlace(options) => options,
+            Given::Copied(options) => options,
+        }
+    }
+}
+
+/// What NULL means.
+static ZEROS: [u64; 32] = [0; 32];
+
 /// Reads options: all zero for NULL; members that the caller's older header did not have are zero.
 ///
 /// # Safety
-/// `options` is NULL or points to as many readable bytes as its first member says.
+/// `options` is NULL or points to as many readable bytes as its first member says, which stay for `'a`.
 #[inline]
-pub(crate) unsafe fn read<T: SizePrefixed>(options: *const T) -> Result<T, Error> {
-    let whole = std::mem::size_of::<T>();
+pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<Given<'a, T>, Error> {
+    const { assert!(size_of::<T>() <= size_of::<[u64; 32]>() && align_of::<T>() <= align_of::<u64>()) };
     if options.is_null() {
-        // SAFETY: as the trait promises.
-        return Ok(unsafe { std::mem::zeroed() });
+        // SAFETY: large enough and aligned; zero is a value of it, as the trait promises.
+        return Ok(Given::InPlace(unsafe { &*(&raw const ZEROS).cast::<T>() }));
     }
     // SAFETY: as the trait and the caller promise.
     let size = unsafe { options.cast::<usize>().read() };
-    if size == whole {
+    if size == size_of::<T>() {
         // SAFETY: the caller has all of it.
-        return Ok(unsafe { options.read() });
+        return Ok(Given::InPlace(unsafe { &*options }));
     }
     // SAFETY: as the caller promises.
     unsafe { read_other_size(options, size) }
 }
 
 #[cold]
-unsafe fn read_other_size<T: SizePrefixed>(options: *const T, size: usize) -> Result<T, Error> {
+unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<Given<'a, T>, Error> {
     if size < std::mem::size_of::<usize>() {
         return Err(Error::Usage(format!(
             "the first member of {name} must be its size; set it to sizeof({name})",
@@ -260,7 +282,7 @@ unsafe fn read_other_size<T: SizePrefixed>(options: *const T, size: usize) -> Re
         let mut known: T = std::mem::zeroed();
         let count = size.min(std::mem::size_of::<T>());
         std::ptr::copy_nonoverlapping(options.cast::<u8>(), std::ptr::from_mut(&mut known).cast(), count);
-        Ok(known)
+        Ok(Given::Copied(Box::new(known)))
     }
 }
 
@@ -268,7 +290,7 @@ unsafe fn read_other_size<T: SizePrefixed>(options: *const T, size: usize) -> Re
 ///
 /// # Safety
 /// As `read`.
-pub(crate) unsafe fn read_required<T: SizePrefixed>(options: *const T) -> Result<T, Error> {
+pub(crate) unsafe fn read_required<'a, T: SizePrefixed>(options: *const T) -> Result<Given<'a, T>, Error> {
     if options.is_null() {
         return Err(null(T::NAME));
     }
