@@ -148,6 +148,13 @@ impl Instance {
                     which.push((index, port));
                 }
             }
+            // Looking at a later port may have taken in what an earlier one waits for.
+            for (index, &(name, slot)) in ports.iter().enumerate() {
+                let (port, slot) = self.receiving(name, slot)?;
+                if self.table.ports[port].keeps_for(slot) {
+                    return Ok(index);
+                }
+            }
             if channels.is_empty() {
                 return Err(Error::Closed("all of the ports waited for have ended".into()));
             }

@@ -69,6 +69,12 @@ impl Port {
         self.resizable.as_ref().filter(|shared| !shared.ended)?.channels.first().copied()
     }
 
+    /// Whether a message for this slot of a resizable port was taken in already.
+    pub fn keeps_for(&self, slot: usize) -> bool {
+        let come = self.resizable.as_ref().and_then(|shared| shared.come.get(&slot));
+        come.is_some_and(|queue| !queue.is_empty())
+    }
+
     /// Whether the conduit of a resizable port has ended.
     pub fn shared_has_ended(&self) -> bool {
         self.resizable.as_ref().is_some_and(|shared| shared.ended)
@@ -154,8 +160,7 @@ impl Instance {
     pub(crate) fn has_come(&mut self, port: usize, slot: usize) -> Result<bool, Error> {
         loop {
             let here = &self.table.ports[port];
-            let Some(shared) = &here.resizable else { return Ok(false) };
-            if shared.come.get(&slot).is_some_and(|queue| !queue.is_empty()) {
+            if here.keeps_for(slot) {
                 return Ok(true);
             }
             let Some(channel) = here.shared_channel() else { return Ok(false) };
