@@ -121,8 +121,10 @@ def plan(cell, seed, groups, mounts):
         (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
         or (cell.who in ("c", "python") and cell.fault == "kill")
     )
+    # One that goes on for longer than the test takes to stop its manager, and then ends by itself.
+    long = cell.who == "manager" and cell.fault == "stop" and cell.moment in ("first", "steady")
     return Plan(
-        cell, seed, victim, languages, detail, size, step, ENDLESS if endless else 40,
+        cell, seed, victim, languages, detail, size, step, ENDLESS if endless else 5000 if long else 40,
         chance.choice(["own", "its"]), signed, chance.choice([0.0, chance.uniform(0.0, 0.01)]),
         chance.uniform(0.02, 0.2),
     )
