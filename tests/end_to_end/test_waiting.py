@@ -138,8 +138,10 @@ while i.reuse_instance():
     process, directory = start(ligament, tmp_path, two(first, second))
     try:
         until(lambda: instances(status(ligament, directory)).get("b", {}).get("state") == "waiting to receive")
-        pids = [int(p.read_text()) for p in directory.rglob("pid.txt")]
-        assert len(pids) == 2
+        written = lambda: [text for p in directory.rglob("pid.txt") if (text := p.read_text())]  # noqa: E731
+        # The one that waits may have been quicker than the one that it waits for.
+        until(lambda: len(written()) == 2)
+        pids = [int(text) for text in written()]
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=30)
         assert process.returncode == 130, output
