@@ -6,7 +6,7 @@ use crate::instance::{core, handle, lig_instance};
 use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, NameInPlace};
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Times, ValueRef};
+use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Settings, Times, ValueRef};
 use std::ffi::{c_char, c_void};
 
 /// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
@@ -165,28 +165,25 @@ unsafe fn send_described(
     options: &lig_send_options,
     data: ValueRef<'_>,
 ) -> Result<(), Error> {
-    if !options.settings.is_null() {
-        return unsafe { send_under(instance, port, options, data) };
+    if options.settings.is_null() {
+        return unsafe { send_under(instance, port, options, data, None) };
     }
-    let Times { timestamp, next_timestamp } = options.times();
-    let message = Outgoing { timestamp, next_timestamp, data, settings: None };
-    unsafe { core(instance) }?.send(port, &message, options.slot())
+    let overlay = unsafe { overlay(options.settings) }?;
+    unsafe { send_under(instance, port, options, data, Some(&overlay)) }
 }
 
-/// Sends under the settings that the options give.
-///
 /// # Safety
 /// As `lig_send`.
-#[cold]
+#[inline]
 unsafe fn send_under(
     instance: *mut lig_instance,
     port: NameInPlace<'_>,
     options: &lig_send_options,
     data: ValueRef<'_>,
+    settings: Option<&Settings>,
 ) -> Result<(), Error> {
     let Times { timestamp, next_timestamp } = options.times();
-    let overlay = unsafe { overlay(options.settings) }?;
-    let message = Outgoing { timestamp, next_timestamp, data, settings: Some(&overlay) };
+    let message = Outgoing { timestamp, next_timestamp, data, settings };
     unsafe { core(instance) }?.send(port, &message, options.slot())
 }
 

@@ -141,19 +141,20 @@ impl Instance {
                     }
                     if let Some(channel) = self.table.ports[port].shared_channel() {
                         channels.push(channel);
-                        which.push((index, port));
+                        which.push((index, port, slot));
                     }
                 } else if !self.table.ports[port].ended[slot] {
                     channels.push(self.table.ports[port].slots[slot][0]);
-                    which.push((index, port));
+                    which.push((index, port, slot));
                 }
             }
-            // Looking at a later port may have taken in what an earlier one waits for.
-            for (index, &(name, slot)) in ports.iter().enumerate() {
-                let (port, slot) = self.receiving(name, slot)?;
-                if self.table.ports[port].keeps_for(slot) {
-                    return Ok(index);
-                }
+            // Looking at a later port may have taken in what an earlier one waits for, or the end of its conduit.
+            let kept = which.iter().find(|&&(_, port, slot)| self.table.ports[port].keeps_for(slot));
+            if let Some(&(index, ..)) = kept {
+                return Ok(index);
+            }
+            if which.iter().any(|&(_, port, _)| self.table.ports[port].shared_has_ended()) {
+                continue;
             }
             if channels.is_empty() {
                 return Err(Error::Closed("all of the ports waited for have ended".into()));
@@ -163,7 +164,7 @@ impl Instance {
                 Error::during(error, || format!("waiting for any of {}", names.join(", ")))
             })?;
             let at = channels.iter().position(|&c| c == channel).expect("it is one of those waited for");
-            let (index, port) = which[at];
+            let (index, port, _) = which[at];
             if self.table.ports[port].resizable.is_none() {
                 return Ok(index);
             }

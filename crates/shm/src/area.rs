@@ -1,6 +1,6 @@
 //! An endpoint's area: what it alone writes and its peers and its agent read. Status page; credit returned per
-//! incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that peer's ring it has
-//! taken, and how often it has released each of that peer's blocks.
+//! incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that
+//! peer's ring it has taken, and how often it has released each of that peer's blocks.
 
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};

@@ -156,7 +156,8 @@ impl Lent {
         let new = unsafe { lease.as_mut() };
         (new.len, new.block) = (len, block);
         *new.over.get_mut() = false;
-        new.keeper.again();
+        // SAFETY: it is over, or new.
+        unsafe { new.keeper.again() };
         self.out.push(lease);
         self.bytes_out += len;
         // SAFETY: the range was checked against the mapping, which stays while leases are out, as does this lease. The
@@ -211,7 +212,8 @@ impl Lent {
             self.out.swap_remove(self.look);
             self.bytes_out -= here.len;
             if here.len <= AT_ONCE {
-                // A block's messages are all small or all large, by its size class, and small ones are told here only.
+                // Nobody else counts at the same time: small views are told here only, and a block holds a small and a
+                // large one at once only as the end of a stream, whose views never leave the endpoint.
                 self.link().inbox.release_alone(here.block);
                 any = true;
             }
