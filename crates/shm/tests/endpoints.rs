@@ -509,3 +509,62 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
         }
     }
 }
+
+/// Sends an array whose head the endpoint knows again by `count`.
+fn send_known(sender: &mut Endpoint<Line>, count: usize, seed: u64) -> Result<(), ShmError> {
+    let mut head = Vec::new();
+    array_head(DType::UInt64, &[count as u64], Order::RowMajor, None, &mut head).unwrap();
+    let data = numbers(count, seed);
+    let source = Contiguous { head: &head, number: count as u64, data: bytemuck::cast_slice(&data) };
+    sender.send(&[0], HeaderWords::from(Header { kind: Kind::Data, ..Header::default() }), &source)
+}
+
+#[test]
+fn small_arrays_of_one_shape_soon_share_a_slab_and_kept_ones_do_not_fill_it() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    let mut kept = Vec::new();
+    for i in 0..50_000 {
+        send_known(&mut sender, 8, i).unwrap();
+        if i == 10 {
+            assert_eq!(domain.granted(), 0, "a few small messages are not worth a slab");
+        }
+        kept.push(receive(&mut receiver, 0).1);
+        if i == 1000 {
+            assert_ne!(receiver.pinned(), 0, "many go by way of a slab");
+        }
+    }
+    for (i, value) in kept.iter().enumerate() {
+        assert_eq!(elements(value), numbers(8, i as u64), "message {i}");
+    }
+    assert!(receiver.pinned() < 64 << 10, "{} bytes", receiver.pinned());
+    assert!(domain.granted() <= 2 << 20, "{} bytes", domain.granted());
+}
+
+#[test]
+fn small_arrays_go_on_where_there_is_no_memory_for_slabs() {
+    let domain = one_way(100_000, 1000);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for i in 0..1000 {
+        send_known(&mut sender, 8, i).unwrap();
+        assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(8, i));
+    }
+}
+
+#[test]
+fn many_small_arrays_can_be_under_way_and_arrive_in_order() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for round in 0..5 {
+        for i in 0..20_000 {
+            send_known(&mut sender, 1 + i % 3, (round * 20_000 + i) as u64).unwrap();
+        }
+        for i in 0..20_000 {
+            let (_, value) = receive(&mut receiver, 0);
+            assert_eq!(elements(&value), numbers(1 + i % 3, (round * 20_000 + i) as u64));
+        }
+    }
+}

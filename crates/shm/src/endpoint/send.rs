@@ -70,10 +70,9 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         let body_len = source.body_len();
         header.set_body(source.parts(), body_len);
-        if body_len <= BODY_BYTES as u64 {
-            self.claim(to, cost(0))?;
-            self.body.inline(source);
-            return self.post(to, header);
+        let small = body_len <= BODY_BYTES as u64;
+        if small && (source.number() == 0 || !self.pool.takes_small()) {
+            return self.send_inline(to, header, source);
         }
         self.claim(to, cost(body_len))?;
         let head = source.head();
@@ -81,6 +80,7 @@ impl<C: Custodian> Endpoint<C> {
         let in_slab = if beside { source.parts_len() } else { body_len };
         let block = match self.block(in_slab) {
             Ok(Some(block)) => block,
+            Ok(None) if small => return self.send_small_anyway(to, header, source),
             Ok(None) => return self.stream(to, header, source),
             Err(error) => return Err(self.unclaim(to, cost(body_len), error)),
         };
@@ -98,6 +98,29 @@ impl<C: Custodian> Endpoint<C> {
             self.status().add_transferred(now() - began);
         }
         self.post_placed(to, header, block, head, source.number())
+    }
+
+    /// Sends a value whose body goes into the slot.
+    #[inline(always)]
+    fn send_inline(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        self.claim(to, cost(0))?;
+        self.body.inline(source);
+        self.post(to, header)
+    }
+
+    /// There is no memory for a block, and the body can do without.
+    #[cold]
+    fn send_small_anyway(
+        &mut self,
+        to: &[usize],
+        header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        self.pool.takes_no_small();
+        for &channel in to {
+            self.sends[channel].sent -= cost(header.body_len());
+        }
+        self.send_inline(to, header, source)
     }
 
     /// Memory to fill in place: `len` bytes for an array's elements.

@@ -20,6 +20,8 @@ const SHARED_SLAB: u64 = 2 << 20;
 const AT_HAND: u64 = 64 << 10;
 /// But not while this many are out, or a sender that never pauses would walk through all its memory.
 const ROTATING: usize = 8;
+/// Small messages that are not worth a slab.
+const FEW: u32 = 64;
 /// How many outstanding blocks are looked at before another is taken.
 const LOOKS: usize = 4;
 
@@ -130,6 +132,8 @@ pub struct Pool {
     recent: usize,
     recent_len: usize,
     lends: bool,
+    /// How many messages could have gone into a slot or into a block.
+    small: u32,
     /// How many of the last first steps of claims took long, less how many did not; from -8 to 8.
     slow_steps: i32,
 }
@@ -291,6 +295,19 @@ impl Pool {
                 Err(error)
             }
         }
+    }
+
+    /// Whether a body that fits into a slot goes into a block all the same, where its place and a number for its head
+    /// make a message of one line: once there were so many of them that a slab pays, and while they come back soon.
+    #[inline(always)]
+    pub fn takes_small(&mut self) -> bool {
+        self.small = self.small.saturating_add(1);
+        self.small > FEW && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
+    }
+
+    /// There was no memory for such a body: none is asked for before as many again have gone.
+    pub fn takes_no_small(&mut self) {
+        self.small = 0;
     }
 
     /// A free block for `len` bytes with its pages in place, if one is at hand.
