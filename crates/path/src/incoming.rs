@@ -1,0 +1,132 @@
+//! What arrives: pieces of messages in any order, some of them twice; out come whole messages, once each, those of one
+//! conduit in the order in which they were sent.
+
+use crate::frame::{wrong, FrameError, FrameHeader};
+use crate::{MessageId, Number};
+use std::collections::{BTreeMap, HashMap};
+
+/// A message of which some bytes have come.
+#[derive(Debug)]
+struct Assembly {
+    total: u64,
+    /// Begin → end of what has come; ranges that touch are one.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Assembly {
+    fn add(&mut self, offset: u64, len: u32) {
+        let (mut from, mut to) = (offset, offset + u64::from(len));
+        if let Some((&begin, &end)) = self.ranges.range(..=from).next_back() {
+            if end >= from {
+                from = begin;
+                to = to.max(end);
+            }
+        }
+        while let Some((&begin, &end)) = self.ranges.range(from..=to).next() {
+            to = to.max(end);
+            self.ranges.remove(&begin);
+        }
+        self.ranges.insert(from, to);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.ranges.get(&0).is_some_and(|&end| end == self.total)
+    }
+}
+
+/// A conduit's messages that have not been delivered.
+#[derive(Debug, Default)]
+struct Arriving {
+    /// The last message that was delivered.
+    delivered: Number,
+    /// What has come in part, and what is whole but has to wait for those before it (none).
+    waiting: BTreeMap<Number, Option<Assembly>>,
+}
+
+/// All messages of one direction that have not been delivered.
+#[derive(Debug)]
+pub(crate) struct Inbound {
+    /// The longest message that is taken, and how many of a conduit may be under way at once.
+    longest: u64,
+    most: u64,
+    conduits: HashMap<u32, Arriving>,
+    waiting: usize,
+}
+
+/// What becomes of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its bytes are needed; whether it is the first of its message.
+    Wanted { first: bool },
+    /// Its message is whole already.
+    Twice,
+}
+
+impl Inbound {
+    pub fn new(longest: u64, most: u64) -> Inbound {
+        Inbound { longest, most, conduits: HashMap::new(), waiting: 0 }
+    }
+
+    /// Whether bytes of the message are still needed.
+    pub fn is_wanted(&self, id: MessageId) -> bool {
+        self.conduits
+            .get(&id.conduit)
+            .and_then(|arriving| arriving.waiting.get(&id.number))
+            .is_some_and(|assembly| assembly.is_some())
+    }
+
+    /// A piece begins.
+    ///
+    /// # Errors
+    /// It contradicts another, or is beyond what is taken.
+    pub fn begin(&mut self, header: &FrameHeader) -> Result<Fate, FrameError> {
+        let FrameHeader { number, conduit, total, .. } = *header;
+        let arriving = self.conduits.entry(conduit).or_default();
+        if number <= arriving.delivered {
+            return Ok(Fate::Twice);
+        }
+        match arriving.waiting.get(&number) {
+            Some(None) => return Ok(Fate::Twice),
+            Some(Some(assembly)) if assembly.total != total => {
+                return wrong(format!(
+                    "message {number} of conduit {conduit} has {} bytes, and {total}",
+                    assembly.total
+                ));
+            }
+            Some(Some(_)) => return Ok(Fate::Wanted { first: false }),
+            None => {}
+        }
+        if total > self.longest {
+            return wrong(format!("a message of {total} bytes, where at most {} are taken", self.longest));
+        }
+        if number - arriving.delivered > self.most {
+            return wrong(format!("more than {} messages of conduit {conduit} at once", self.most));
+        }
+        arriving.waiting.insert(number, Some(Assembly { total, ranges: BTreeMap::new() }));
+        self.waiting += 1;
+        Ok(Fate::Wanted { first: true })
+    }
+
+    /// All bytes of a piece have come. `deliver` is told of each message that can be handed over now, in order.
+    pub fn end(&mut self, id: MessageId, offset: u64, len: u32, mut deliver: impl FnMut(MessageId)) {
+        let Some(arriving) = self.conduits.get_mut(&id.conduit) else { return };
+        let Some(slot) = arriving.waiting.get_mut(&id.number) else { return };
+        let Some(assembly) = slot else { return };
+        assembly.add(offset, len);
+        if !assembly.is_whole() {
+            return;
+        }
+        *slot = None;
+        while let Some(None) = arriving.waiting.get(&(arriving.delivered + 1)) {
+            arriving.delivered += 1;
+            arriving.waiting.remove(&arriving.delivered);
+            self.waiting -= 1;
+            deliver(MessageId { conduit: id.conduit, number: arriving.delivered });
+        }
+    }
+
+    /// Messages that have come in part, or wait for their turn.
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+}

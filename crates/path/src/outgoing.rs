@@ -1,0 +1,154 @@
+//! What leaves: messages cut into pieces, small ones apart from large ones, and what must be sent once more.
+
+use crate::{MessageId, Number};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// A message on its way out.
+#[derive(Debug)]
+struct Leaving {
+    total: u64,
+    /// Where the first byte stands that was never sent.
+    next: u64,
+    /// An empty message is one piece too.
+    started: bool,
+    /// Bytes that are known to have come.
+    arrived: u64,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Piece {
+    pub id: MessageId,
+    pub offset: u64,
+    pub len: u32,
+    pub total: u64,
+}
+
+/// All messages of one direction that are not known to have arrived.
+#[derive(Debug)]
+pub(crate) struct Outbound {
+    /// The most bytes of a piece.
+    piece: u32,
+    /// Messages up to this length are small.
+    small: u64,
+    /// The number of each conduit's last message.
+    last: HashMap<u32, Number>,
+    leaving: HashMap<MessageId, Leaving>,
+    small_ones: VecDeque<MessageId>,
+    /// Large messages wait per conduit; conduits take turns, frame by frame.
+    large_ones: BTreeMap<u32, VecDeque<MessageId>>,
+    turns: VecDeque<u32>,
+    /// Pieces to be sent once more, the oldest message first.
+    again: BTreeSet<Piece>,
+}
+
+impl Outbound {
+    pub fn new(piece: u32, small: u64) -> Outbound {
+        Outbound {
+            piece,
+            small,
+            last: HashMap::new(),
+            leaving: HashMap::new(),
+            small_ones: VecDeque::new(),
+            large_ones: BTreeMap::new(),
+            turns: VecDeque::new(),
+            again: BTreeSet::new(),
+        }
+    }
+
+    pub fn add(&mut self, conduit: u32, total: u64) -> MessageId {
+        let last = self.last.entry(conduit).or_default();
+        *last += 1;
+        let id = MessageId { conduit, number: *last };
+        self.leaving.insert(id, Leaving { total, next: 0, started: false, arrived: 0 });
+        if total <= self.small {
+            self.small_ones.push_back(id);
+        } else {
+            let queue = self.large_ones.entry(conduit).or_default();
+            if queue.is_empty() {
+                self.turns.push_back(conduit);
+            }
+            queue.push_back(id);
+        }
+        id
+    }
+
+    /// Messages that are not known to have arrived.
+    pub fn len(&self) -> usize {
+        self.leaving.len()
+    }
+
+    /// The next piece of what goes before all else: pieces of small messages, first those that go once more.
+    pub fn next_small(&mut self) -> Option<Piece> {
+        let small = self.small;
+        let lost = self.again.iter().find(|piece| piece.total <= small).copied();
+        if let Some(piece) = lost {
+            self.again.remove(&piece);
+            return Some(piece);
+        }
+        let id = *self.small_ones.front()?;
+        let (piece, last) = self.cut(id);
+        if last {
+            self.small_ones.pop_front();
+        }
+        Some(piece)
+    }
+
+    /// The next piece of a large message.
+    pub fn next_large(&mut self) -> Option<Piece> {
+        let small = self.small;
+        let lost = self.again.iter().find(|piece| piece.total > small).copied();
+        if let Some(piece) = lost {
+            self.again.remove(&piece);
+            return Some(piece);
+        }
+        let conduit = self.turns.pop_front()?;
+        let id = *self.large_ones.get(&conduit)?.front()?;
+        let (piece, last) = self.cut(id);
+        let queue = self.large_ones.get_mut(&conduit)?;
+        if last {
+            queue.pop_front();
+        }
+        if queue.is_empty() {
+            self.large_ones.remove(&conduit);
+        } else {
+            self.turns.push_back(conduit);
+        }
+        Some(piece)
+    }
+
+    pub fn has_small(&self) -> bool {
+        !self.small_ones.is_empty() || self.again.iter().any(|piece| piece.total <= self.small)
+    }
+
+    pub fn has_large(&self) -> bool {
+        !self.turns.is_empty() || self.again.iter().any(|piece| piece.total > self.small)
+    }
+
+    fn cut(&mut self, id: MessageId) -> (Piece, bool) {
+        let message = self.leaving.get_mut(&id).expect("what is queued is leaving");
+        let len = (message.total - message.next).min(u64::from(self.piece)) as u32;
+        let piece = Piece { id, offset: message.next, len, total: message.total };
+        message.next += u64::from(len);
+        message.started = true;
+        (piece, message.next == message.total)
+    }
+
+    /// A piece may be lost.
+    pub fn send_again(&mut self, id: MessageId, offset: u64, len: u32) {
+        let Some(message) = self.leaving.get(&id) else { return };
+        let piece = Piece { id, offset, len, total: message.total };
+        self.again.insert(piece);
+    }
+
+    /// A piece has arrived. Whether its message has, as a whole.
+    pub fn arrived(&mut self, id: MessageId, len: u32) -> bool {
+        let Some(message) = self.leaving.get_mut(&id) else { return false };
+        message.arrived += u64::from(len);
+        let whole = message.started && message.arrived >= message.total;
+        if whole {
+            self.leaving.remove(&id);
+        }
+        whole
+    }
+}

@@ -1,0 +1,478 @@
+//! One end of a path: what to write on each stream next, what to make of what was read, and what to do about time.
+
+use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
+use crate::incoming::{Fate, Inbound};
+use crate::outgoing::{Outbound, Piece};
+use crate::stream::{Cargo, Reading, Stream};
+use crate::{MessageId, Nanos, StreamId};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// What can be chosen about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// The most bytes of a message in one frame; at most 4 MiB.
+    pub piece: u32,
+    /// Messages up to this length never queue behind larger ones.
+    pub small: u64,
+    /// The longest message that is taken from the other end.
+    pub longest: u64,
+    /// How many messages of a conduit may be under way to here.
+    pub most: u64,
+    /// What has come is told after so many bytes, or after so long.
+    pub tell_after_bytes: u64,
+    pub tell_after: Nanos,
+    /// A stream that has had nothing to say for so long gives a sign of life.
+    pub heartbeat: Nanos,
+    /// A stream on which nothing has come for so long is taken for dead.
+    pub silence: Nanos,
+    /// A path that has had no stream for so long is given up.
+    pub patience: Nanos,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        let second = 1_000_000_000;
+        Tuning {
+            piece: 256 << 10,
+            small: 16 << 10,
+            longest: 1 << 46,
+            most: 1 << 20,
+            tell_after_bytes: 1 << 20,
+            tell_after: 2_000_000,
+            heartbeat: 2 * second,
+            silence: 10 * second,
+            patience: 600 * second,
+        }
+    }
+}
+
+/// A frame to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outgoing {
+    /// The header, then `len` bytes at `offset` of the message.
+    Piece { header: FrameHeader, id: MessageId, offset: u64, len: u32 },
+    /// The header, then these bytes.
+    Control { header: FrameHeader, bytes: Vec<u8> },
+}
+
+/// Where the bytes after a header go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Into a message's memory. `first`: nothing of it came before, so that it has none yet. Ask `is_wanted` before each
+    /// piece of the bytes is stored: another stream may have brought the message to its end meanwhile.
+    Message { id: MessageId, total: u64, offset: u64, len: u32, codec: u8, stored: u32, first: bool },
+    /// Nowhere: so many bytes are to be read and dropped.
+    Nowhere { stored: u32 },
+    /// To `acknowledged`.
+    Acknowledgement { stored: u32 },
+    /// There are none.
+    Done,
+}
+
+/// What the owner of a path is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// The message is whole, and all of its conduit before it were delivered.
+    Deliver(MessageId),
+    /// The other end has the message: its memory here can go.
+    Release(MessageId),
+    /// So many bytes of the conduit have been received at the other end, in all.
+    Credit { conduit: u32, bytes: u64 },
+    /// The stream is dead: close it, and connect it anew if this is the end that does so.
+    Close { stream: StreamId },
+    /// There is something to write on some stream.
+    Write,
+    /// The path has had no stream for longer than its patience.
+    GiveUp,
+    /// Both ends have said that they have nothing more to send, and all has arrived.
+    Ended,
+}
+
+/// One end of a path.
+#[derive(Debug)]
+pub struct Path {
+    tuning: Tuning,
+    streams: BTreeMap<StreamId, Stream>,
+    outbound: Outbound,
+    inbound: Inbound,
+    /// What this end's instances have received, by conduit, and which of it has to be told.
+    credits: HashMap<u32, u64>,
+    credits_due: BTreeSet<u32>,
+    /// What the other end's have.
+    credited: HashMap<u32, u64>,
+    /// Since when there has been something to tell of what came.
+    tell_since: Option<Nanos>,
+    /// Since when there has been no stream.
+    alone_since: Option<Nanos>,
+    given_up: bool,
+    ending: Ending,
+    actions: VecDeque<Action>,
+}
+
+#[derive(Debug, Default)]
+struct Ending {
+    /// This end has nothing more to send; it must be said (again); it has been said and heard.
+    wanted: bool,
+    due: bool,
+    heard: bool,
+    /// The other end has said so.
+    theirs: bool,
+    told: bool,
+}
+
+impl Path {
+    /// An end of a path without streams.
+    pub fn new(tuning: Tuning, now: Nanos) -> Path {
+        let tuning = Tuning { piece: tuning.piece.clamp(1, MAX_PIECE), ..tuning };
+        Path {
+            tuning,
+            streams: BTreeMap::new(),
+            outbound: Outbound::new(tuning.piece, tuning.small),
+            inbound: Inbound::new(tuning.longest, tuning.most),
+            credits: HashMap::new(),
+            credits_due: BTreeSet::new(),
+            credited: HashMap::new(),
+            tell_since: None,
+            alone_since: Some(now),
+            given_up: false,
+            ending: Ending::default(),
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// What is to be done next, if anything.
+    pub fn action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// Sends a message of `total` bytes; they must stay until `Release`.
+    pub fn send(&mut self, conduit: u32, total: u64) -> MessageId {
+        self.actions.push_back(Action::Write);
+        self.outbound.add(conduit, total)
+    }
+
+    /// An instance here has received `bytes` of a conduit, in all.
+    pub fn credit(&mut self, conduit: u32, bytes: u64) {
+        let known = self.credits.entry(conduit).or_default();
+        if bytes > *known {
+            *known = bytes;
+            self.credits_due.insert(conduit);
+            self.actions.push_back(Action::Write);
+        }
+    }
+
+    /// Nothing more will be sent from here.
+    pub fn end(&mut self) {
+        if !self.ending.wanted {
+            self.ending = Ending { wanted: true, due: true, ..std::mem::take(&mut self.ending) };
+            self.actions.push_back(Action::Write);
+        }
+    }
+
+    /// A stream is connected. Both ends know by which incarnation; a later one is the end of an earlier one.
+    pub fn stream_up(&mut self, stream: StreamId, incarnation: u32, now: Nanos) {
+        self.stream_down(stream, now);
+        self.streams.insert(stream, Stream::new(incarnation, now));
+        self.alone_since = None;
+        self.actions.push_back(Action::Write);
+    }
+
+    /// A stream has broken. What was on it goes to the others.
+    pub fn stream_down(&mut self, stream: StreamId, now: Nanos) {
+        let Some(gone) = self.streams.remove(&stream) else { return };
+        for cargo in gone.flight {
+            match cargo {
+                Cargo::Piece { id, offset, len } => self.outbound.send_again(id, offset, len),
+                Cargo::Credit { conduit } => {
+                    self.credits_due.insert(conduit);
+                }
+                Cargo::End => self.ending.due = true,
+            }
+        }
+        // What was told of the others may have been on it.
+        for other in self.streams.values_mut().filter(|other| other.came > 0) {
+            other.told = 0;
+            self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
+        }
+        if self.streams.is_empty() {
+            self.alone_since = Some(now);
+        }
+        self.actions.push_back(Action::Write);
+    }
+
+    /// The next frame for a stream that can take one. It counts as sent.
+    pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<Outgoing> {
+        let first = *self.streams.keys().next()? == stream;
+        let only = self.streams.len() == 1;
+        let frame = if first { self.next_control(now).or_else(|| self.next_small()) } else { None };
+        let frame = match frame {
+            Some(frame) => Some(frame),
+            None if !first || only => self.outbound.next_large().map(outgoing),
+            None => None,
+        };
+        let state = self.streams.get_mut(&stream)?;
+        let frame = match frame {
+            Some(frame) => frame,
+            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => {
+                Outgoing::Control { header: FrameHeader::control(FrameKind::Heartbeat, 0), bytes: Vec::new() }
+            }
+            None => return None,
+        };
+        state.spoke = now;
+        if self.tell_since.is_none() {
+            self.end_if_over();
+        }
+        let state = self.streams.get_mut(&stream)?;
+        let header = match &frame {
+            Outgoing::Piece { header, .. } | Outgoing::Control { header, .. } => header,
+        };
+        match header.kind {
+            FrameKind::Piece => state.flight.push_back(Cargo::Piece {
+                id: MessageId { conduit: header.conduit, number: header.number },
+                offset: header.offset,
+                len: header.len,
+            }),
+            FrameKind::Credit => state.flight.push_back(Cargo::Credit { conduit: header.conduit }),
+            FrameKind::End => state.flight.push_back(Cargo::End),
+            FrameKind::Acknowledgement | FrameKind::Heartbeat => {}
+        }
+        Some(frame)
+    }
+
+    /// Whether a stream that can take a frame would get one.
+    pub fn has_next(&self, stream: StreamId, now: Nanos) -> bool {
+        let Some(state) = self.streams.get(&stream) else { return false };
+        let first = self.streams.keys().next() == Some(&stream);
+        let only = self.streams.len() == 1;
+        let control = self.must_tell(now) || !self.credits_due.is_empty() || self.ending_is_due();
+        first && (control || self.outbound.has_small())
+            || (!first || only) && self.outbound.has_large()
+            || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
+    }
+
+    fn next_control(&mut self, now: Nanos) -> Option<Outgoing> {
+        if self.must_tell(now) {
+            return Some(self.tell());
+        }
+        if let Some(conduit) = self.credits_due.pop_first() {
+            let header = FrameHeader {
+                conduit,
+                number: self.credits[&conduit],
+                ..FrameHeader::control(FrameKind::Credit, 0)
+            };
+            return Some(Outgoing::Control { header, bytes: Vec::new() });
+        }
+        if self.ending_is_due() {
+            self.ending.due = false;
+            let header = FrameHeader::control(FrameKind::End, 0);
+            return Some(Outgoing::Control { header, bytes: Vec::new() });
+        }
+        None
+    }
+
+    fn next_small(&mut self) -> Option<Outgoing> {
+        self.outbound.next_small().map(outgoing)
+    }
+
+    fn ending_is_due(&self) -> bool {
+        self.ending.due && self.outbound.len() == 0
+    }
+
+    fn must_tell(&self, now: Nanos) -> bool {
+        self.tell_since.is_some_and(|since| {
+            now.saturating_sub(since) >= self.tuning.tell_after
+                || self.streams.values().any(|stream| stream.untold >= self.tuning.tell_after_bytes)
+        })
+    }
+
+    fn tell(&mut self) -> Outgoing {
+        self.tell_since = None;
+        let news = self.streams.iter_mut().filter(|(_, stream)| stream.came != stream.told);
+        let bytes = encode_counts(news.map(|(&number, stream)| {
+            (stream.untold, stream.told) = (0, stream.came);
+            Count { stream: number, incarnation: stream.incarnation, frames: stream.came }
+        }));
+        let header = FrameHeader::control(FrameKind::Acknowledgement, bytes.len() as u32);
+        Outgoing::Control { header, bytes }
+    }
+
+    /// A header has been read from a stream: where do the bytes after it go? `finished` is due when they have come.
+    ///
+    /// # Errors
+    /// The other end breaks the rules; the stream is to be closed.
+    pub fn begins(&mut self, stream: StreamId, header: &FrameHeader, now: Nanos) -> Result<Place, FrameError> {
+        let Some(state) = self.streams.get_mut(&stream) else {
+            return wrong(format!("a frame on stream {stream}, which is not connected"));
+        };
+        state.heard = now;
+        if state.reading.is_some() {
+            return wrong("a frame within a frame");
+        }
+        match header.kind {
+            FrameKind::Heartbeat => Ok(Place::Done),
+            FrameKind::Credit => {
+                let known = self.credited.entry(header.conduit).or_default();
+                if header.number > *known {
+                    *known = header.number;
+                    self.actions.push_back(Action::Credit { conduit: header.conduit, bytes: header.number });
+                }
+                self.count(stream, 0, now);
+                Ok(Place::Done)
+            }
+            FrameKind::End => {
+                self.ending.theirs = true;
+                self.count(stream, 0, now);
+                // Nothing else may follow that would carry the news.
+                self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
+                self.actions.push_back(Action::Write);
+                self.end_if_over();
+                Ok(Place::Done)
+            }
+            FrameKind::Acknowledgement => {
+                let id = MessageId { conduit: 0, number: 0 };
+                state.reading = Some(Reading { id, offset: 0, len: 0, acknowledgement: true });
+                Ok(Place::Acknowledgement { stored: header.stored })
+            }
+            FrameKind::Piece => {
+                let &FrameHeader { codec, stored, len, conduit, number, offset, total, .. } = header;
+                let id = MessageId { conduit, number };
+                let fate = self.inbound.begin(header)?;
+                state.reading = Some(Reading { id, offset, len, acknowledgement: false });
+                Ok(match fate {
+                    Fate::Wanted { first } => Place::Message { id, total, offset, len, codec, stored, first },
+                    Fate::Twice => Place::Nowhere { stored },
+                })
+            }
+        }
+    }
+
+    /// Whether bytes of a message are still to be stored.
+    pub fn is_wanted(&self, id: MessageId) -> bool {
+        self.inbound.is_wanted(id)
+    }
+
+    /// The bytes of a piece have come.
+    pub fn finished(&mut self, stream: StreamId, now: Nanos) {
+        let Some(state) = self.streams.get_mut(&stream) else { return };
+        state.heard = now;
+        let Some(Reading { id, offset, len, acknowledgement: false }) = state.reading.take() else { return };
+        self.count(stream, u64::from(len), now);
+        let actions = &mut self.actions;
+        self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
+    }
+
+    /// Some bytes of a frame have come: a sign of life.
+    pub fn heard(&mut self, stream: StreamId, now: Nanos) {
+        if let Some(state) = self.streams.get_mut(&stream) {
+            state.heard = now;
+        }
+    }
+
+    /// The bytes of an acknowledgement have come.
+    ///
+    /// # Errors
+    /// They make no sense; the stream is to be closed.
+    pub fn acknowledged(&mut self, stream: StreamId, bytes: &[u8], now: Nanos) -> Result<(), FrameError> {
+        if let Some(state) = self.streams.get_mut(&stream) {
+            (state.heard, state.reading) = (now, None);
+        }
+        for Count { stream, incarnation, frames } in decode_counts(bytes)? {
+            let Some(state) = self.streams.get_mut(&stream).filter(|s| s.incarnation == incarnation) else {
+                // What was on an earlier incarnation has gone to others already.
+                continue;
+            };
+            let Some(arrived) = state.take_acknowledged(frames) else {
+                return wrong(format!(
+                    "{frames} frames are said to have come on stream {stream}: more than were sent"
+                ));
+            };
+            for cargo in arrived {
+                match cargo {
+                    Cargo::Piece { id, len, .. } => {
+                        if self.outbound.arrived(id, len) {
+                            self.actions.push_back(Action::Release(id));
+                        }
+                    }
+                    Cargo::Credit { .. } => {}
+                    Cargo::End => self.ending.heard = true,
+                }
+            }
+        }
+        if self.ending_is_due() {
+            self.actions.push_back(Action::Write);
+        }
+        self.end_if_over();
+        Ok(())
+    }
+
+    /// A counted frame has come.
+    fn count(&mut self, stream: StreamId, bytes: u64, now: Nanos) {
+        let Some(state) = self.streams.get_mut(&stream) else { return };
+        state.came += 1;
+        state.untold += bytes;
+        self.tell_since.get_or_insert(now);
+        if state.untold >= self.tuning.tell_after_bytes {
+            self.actions.push_back(Action::Write);
+        }
+    }
+
+    fn end_if_over(&mut self) {
+        let Ending { heard, theirs, told, .. } = self.ending;
+        // The other end must hear that it was heard.
+        if heard && theirs && !told && self.tell_since.is_none() {
+            self.ending.told = true;
+            self.actions.push_back(Action::Ended);
+        }
+    }
+
+    /// When `tick` is due next.
+    pub fn deadline(&self) -> Option<Nanos> {
+        let tell = self.tell_since.map(|since| since + self.tuning.tell_after);
+        let alone = self.alone_since.filter(|_| !self.given_up).map(|since| since + self.tuning.patience);
+        let lives = self
+            .streams
+            .values()
+            .map(|stream| (stream.spoke + self.tuning.heartbeat).min(stream.heard + self.tuning.silence));
+        lives.chain(tell).chain(alone).min()
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Nanos) {
+        let silent = |stream: &Stream| now.saturating_sub(stream.heard) >= self.tuning.silence;
+        let dead: Vec<StreamId> =
+            self.streams.iter().filter(|(_, stream)| silent(stream)).map(|(&number, _)| number).collect();
+        for stream in dead {
+            self.stream_down(stream, now);
+            self.actions.push_back(Action::Close { stream });
+        }
+        if self.alone_since.is_some_and(|since| now.saturating_sub(since) >= self.tuning.patience)
+            && !self.given_up
+        {
+            self.given_up = true;
+            self.actions.push_back(Action::GiveUp);
+        }
+        if self.streams.keys().any(|&stream| self.has_next(stream, now)) {
+            self.actions.push_back(Action::Write);
+        }
+    }
+
+    /// Messages that are not known to have arrived, and messages that have not been delivered.
+    pub fn under_way(&self) -> (usize, usize) {
+        (self.outbound.len(), self.inbound.len())
+    }
+}
+
+fn outgoing(piece: Piece) -> Outgoing {
+    let Piece { id, offset, len, total } = piece;
+    let header = FrameHeader {
+        kind: FrameKind::Piece,
+        codec: 0,
+        stored: len,
+        len,
+        conduit: id.conduit,
+        number: id.number,
+        offset,
+        total,
+    };
+    Outgoing::Piece { header, id, offset, len }
+}

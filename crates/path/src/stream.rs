@@ -1,0 +1,69 @@
+//! One stream of a path: which incarnation of it lives, what is under way on it, what has come.
+
+use crate::{MessageId, Nanos};
+use std::collections::VecDeque;
+
+/// What a frame carried that has to arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cargo {
+    Piece { id: MessageId, offset: u64, len: u32 },
+    Credit { conduit: u32 },
+    End,
+}
+
+/// The live incarnation of a stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub incarnation: u32,
+    /// What was sent and is not known to have come, oldest first.
+    pub flight: VecDeque<Cargo>,
+    /// Counted frames sent that are known to have come.
+    pub acknowledged: u64,
+    /// Counted frames that came.
+    pub came: u64,
+    /// Bytes that came since it was last told how many frames did.
+    pub untold: u64,
+    /// The value of `came` that was last told.
+    pub told: u64,
+    /// When something was last heard, and last said.
+    pub heard: Nanos,
+    pub spoke: Nanos,
+    /// The piece whose bytes are being read, if any.
+    pub reading: Option<Reading>,
+}
+
+/// What follows on a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub id: MessageId,
+    pub offset: u64,
+    pub len: u32,
+    /// Whether it is counted when it is read; acknowledgements are not.
+    pub acknowledgement: bool,
+}
+
+impl Stream {
+    pub fn new(incarnation: u32, now: Nanos) -> Stream {
+        Stream {
+            incarnation,
+            flight: VecDeque::new(),
+            acknowledged: 0,
+            came: 0,
+            untold: 0,
+            told: 0,
+            heard: now,
+            spoke: now,
+            reading: None,
+        }
+    }
+
+    /// What is known to have come, now that `frames` have. More than were sent is a lie: none then.
+    pub fn take_acknowledged(&mut self, frames: u64) -> Option<std::collections::vec_deque::Drain<'_, Cargo>> {
+        let news = frames.saturating_sub(self.acknowledged);
+        if news > self.flight.len() as u64 {
+            return None;
+        }
+        self.acknowledged += news;
+        Some(self.flight.drain(..news as usize))
+    }
+}

@@ -1,0 +1,160 @@
+//! What one end of a path does with frames, in order and out of it, right and wrong.
+
+use ligament_path::{Action, FrameHeader, FrameKind, MessageId, Outgoing, Path, Place, Tuning, HEADER_BYTES};
+use proptest::prelude::*;
+
+fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
+    FrameHeader { kind: FrameKind::Piece, codec: 0, stored: len, len, conduit, number, offset, total }
+}
+
+fn end(tuning: Tuning, streams: u16) -> Path {
+    let mut path = Path::new(tuning, 0);
+    (0..streams).for_each(|stream| path.stream_up(stream, 1, 0));
+    path
+}
+
+fn actions(path: &mut Path) -> Vec<Action> {
+    std::iter::from_fn(|| path.action()).filter(|action| *action != Action::Write).collect()
+}
+
+fn conduit_of(frame: Option<Outgoing>) -> u32 {
+    match frame {
+        Some(Outgoing::Piece { id, .. }) => id.conduit,
+        other => panic!("a piece is due, and not {other:?}"),
+    }
+}
+
+#[test]
+fn small_messages_do_not_queue_behind_large_ones_on_one_stream_or_on_two() {
+    for streams in [1, 2] {
+        let mut path = end(Tuning::default(), streams);
+        path.send(1, 100 << 20);
+        if streams == 1 {
+            assert_eq!(conduit_of(path.next(0, 1)), 1);
+        } else {
+            assert_eq!(path.next(0, 1), None, "the first stream is for small ones");
+            assert_eq!(conduit_of(path.next(1, 1)), 1);
+        }
+        path.send(2, 8);
+        assert_eq!(conduit_of(path.next(0, 2)), 2);
+    }
+}
+
+#[test]
+fn conduits_with_large_messages_take_turns() {
+    let mut path = end(Tuning::default(), 2);
+    path.send(1, 100 << 20);
+    path.send(2, 100 << 20);
+    let order: Vec<u32> = (0..6).map(|_| conduit_of(path.next(1, 1))).collect();
+    assert_eq!(order, [1, 2, 1, 2, 1, 2]);
+}
+
+#[test]
+fn a_message_waits_for_those_before_it_on_its_conduit_and_for_no_others() {
+    let mut path = end(Tuning::default(), 2);
+    for (conduit, number) in [(1, 2), (2, 1)] {
+        path.begins(0, &piece(conduit, number, 0, 5, 5), 1).unwrap();
+        path.finished(0, 1);
+    }
+    let other = MessageId { conduit: 2, number: 1 };
+    assert_eq!(actions(&mut path), [Action::Deliver(other)]);
+    path.begins(1, &piece(1, 1, 0, 5, 5), 2).unwrap();
+    path.finished(1, 2);
+    let due = [1, 2].map(|number| Action::Deliver(MessageId { conduit: 1, number }));
+    assert_eq!(actions(&mut path), due);
+}
+
+#[test]
+fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_for_again() {
+    let mut path = end(Tuning::default(), 2);
+    let whole = piece(1, 1, 0, 5, 5);
+    assert!(matches!(path.begins(0, &whole, 1).unwrap(), Place::Message { first: true, .. }));
+    // The same on another stream, before the first is whole.
+    assert!(matches!(path.begins(1, &whole, 1).unwrap(), Place::Message { first: false, .. }));
+    path.finished(0, 2);
+    assert!(!path.is_wanted(MessageId { conduit: 1, number: 1 }), "the rest of the second goes nowhere");
+    path.finished(1, 2);
+    assert_eq!(path.begins(0, &whole, 3).unwrap(), Place::Nowhere { stored: 5 });
+    path.finished(0, 3);
+    assert_eq!(actions(&mut path).len(), 1);
+    let Some(Outgoing::Control { header, bytes }) = path.next(0, 1_000_000_000) else { panic!("it is told") };
+    assert_eq!((header.kind, bytes.len()), (FrameKind::Acknowledgement, 32));
+    assert_eq!((bytes[8], bytes[24]), (2, 1), "frames on each stream");
+}
+
+#[test]
+fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_closed() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    assert_eq!(path.next(0, tuning.heartbeat - 1), None);
+    let Some(Outgoing::Control { header, .. }) = path.next(0, tuning.heartbeat) else { panic!("a heartbeat") };
+    assert_eq!(header.kind, FrameKind::Heartbeat);
+    assert_eq!(path.deadline(), Some(2 * tuning.heartbeat));
+    path.tick(tuning.silence - 1);
+    assert_eq!(actions(&mut path), []);
+    path.tick(tuning.silence);
+    assert_eq!(actions(&mut path), [Action::Close { stream: 0 }]);
+    path.tick(tuning.silence + tuning.patience);
+    assert_eq!(actions(&mut path), [Action::GiveUp]);
+    assert_eq!(path.deadline(), None);
+}
+
+#[test]
+fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
+    let tuning = Tuning { longest: 1000, most: 10, ..Tuning::default() };
+    let refused = |frames: &[FrameHeader], because: &str| {
+        let mut path = end(tuning, 1);
+        let outcome = frames.iter().try_for_each(|frame| {
+            path.begins(0, frame, 1)?;
+            path.finished(0, 1);
+            Ok::<(), ligament_path::FrameError>(())
+        });
+        let text = outcome.expect_err(because).to_string();
+        assert!(text.contains(because), "{text}");
+    };
+    refused(&[piece(1, 1, 0, 10, 1001)], "at most 1000 are taken");
+    refused(&[piece(1, 11, 0, 10, 10)], "more than 10 messages of conduit 1");
+    refused(&[piece(1, 1, 0, 10, 100), piece(1, 1, 10, 10, 101)], "has 100 bytes, and 101");
+    let mut path = end(tuning, 1);
+    assert!(path.begins(3, &piece(1, 1, 0, 1, 1), 1).unwrap_err().to_string().contains("stream 3"));
+    path.begins(0, &piece(1, 1, 0, 1, 1), 1).unwrap();
+    assert!(path.begins(0, &piece(1, 2, 0, 1, 1), 1).unwrap_err().to_string().contains("within a frame"));
+    let lie = [&0u32.to_le_bytes()[..], &1u32.to_le_bytes(), &7u64.to_le_bytes()].concat();
+    assert!(path.acknowledged(0, &lie, 1).unwrap_err().to_string().contains("more than were sent"));
+    assert!(path.acknowledged(0, &lie[..15], 1).unwrap_err().to_string().contains("15 bytes"));
+}
+
+#[test]
+fn a_header_of_any_other_kind_or_with_impossible_lengths_is_refused() {
+    let good = piece(1, 1, 0, 5, 10).encode();
+    assert_eq!(FrameHeader::decode(&good).unwrap(), piece(1, 1, 0, 5, 10));
+    for (at, value) in [(0, 0), (0, 6), (2, 1), (4, 6), (11, 1), (16, 0), (24, 6), (31, 255), (32, 4)] {
+        let mut bad = good;
+        bad[at] = value;
+        assert!(FrameHeader::decode(&bad).is_err(), "byte {at} = {value}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_header_makes_an_end_fall_and_a_header_that_is_taken_stays_the_same(
+        mut bytes in any::<[u8; HEADER_BYTES]>(), kind in 1u8..6, zeros in any::<bool>()
+    ) {
+        bytes[0] = kind;
+        (bytes[2], bytes[3]) = (0, 0);
+        if zeros {
+            // Small numbers, so that most are taken.
+            for at in [5, 6, 7, 9, 10, 11].into_iter().chain(17..24).chain(25..32).chain(34..40) {
+                bytes[at] = 0;
+            }
+            (bytes[1], bytes[8]) = (0, bytes[4]);
+        }
+        if let Ok(header) = FrameHeader::decode(&bytes) {
+            prop_assert_eq!(header.encode(), bytes);
+            let mut path = end(Tuning { longest: 1 << 20, ..Tuning::default() }, 1);
+            let _ = path.begins(0, &header, 1);
+            path.finished(0, 2);
+            let _ = path.acknowledged(0, &bytes[..16], 3);
+        }
+    }
+}
