@@ -29,6 +29,21 @@ int main(void) {
         double later;
     } longer = {.known = {.size = sizeof longer}};
     ENDS_WITH(lig_instance_create(&longer.known, &instance, &error), LIG_ERR_REGISTRATION, "");
+    longer.later = 1;
+    ENDS_WITH(lig_instance_create(&longer.known, &instance, &error), LIG_ERR_USAGE, "a newer Ligament");
+    // Options of an earlier header, which ended before the language: what lies behind them is not looked at.
+    lig_instance_options shorter = {.size = offsetof(lig_instance_options, language), .language = (const char *)1};
+    ENDS_WITH(lig_instance_create(&shorter, &instance, &error), LIG_ERR_REGISTRATION, "");
+    const lig_instance_options flagged = {.size = sizeof flagged, .flags = (uint64_t)1 << 63};
+    ENDS_WITH(lig_instance_create(&flagged, &instance, &error), LIG_ERR_USAGE, "no flags 0x8000000000000000");
+
+    // Every truth of the caller's is true, not only 1.
+    bool found;
+    lig_value *(*new_bool)(unsigned char) = (lig_value * (*)(unsigned char))(void (*)(void))lig_value_new_bool;
+    lig_value *truth_of_fortran = new_bool(0xff);
+    FINE(lig_value_bool(truth_of_fortran, &found, &error));
+    HOLDS(memcmp(&found, "\1", 1) == 0);
+    lig_value_free(truth_of_fortran);
 
     // NULL is an error, or nothing.
     bool truth;
