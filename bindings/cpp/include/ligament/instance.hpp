@@ -222,6 +222,15 @@ public:
             return grid;
         }
     }
+    // The same, or `otherwise` if it is not set. Throws SettingTypeError.
+    template <class T>
+    T get_setting_as(Name setting, const T &otherwise) const {
+        try {
+            return get_setting_as<T>(setting);
+        } catch (const SettingUnsetError &) {
+            return otherwise;
+        }
+    }
     SettingType get_setting_type(Name setting) const {
         return static_cast<SettingType>(about<lig_setting_type>(lig_get_setting_type, setting));
     }
