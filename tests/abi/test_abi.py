@@ -93,6 +93,16 @@ def test_the_version_of_the_abi_is_that_of_the_newest_symbol_and_directory(today
     )
 
 
+def test_all_that_the_header_has_today_is_written_down_under_the_newest_version(today, tmp_path):
+    newest = VERSIONS[-1]
+    written, found = Header(newest / "ligament.h"), today.layout(tmp_path)
+    new = today.functions.keys() - written.functions.keys() | (found.items() - read_layout((newest / "layout").read_text()))
+    assert not new, (
+        f"{sorted(map(str, new))} is not in ABI {newest.name}; if that was released make a new version by "
+        f"crates/capi/abi/write, else write it anew by crates/capi/abi/write --again {newest.name}"
+    )
+
+
 def test_no_struct_or_number_is_otherwise_than_it_was(version, today, tmp_path):
     promised, found = dict(read_layout((version / "layout").read_text())), today.layout(tmp_path)
     grows = {struct for struct, members in today.structs.items() if members[0] == "size"}

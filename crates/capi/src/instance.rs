@@ -94,7 +94,8 @@ unsafe impl SizePrefixed for lig_instance_options {
     const NAME: &'static str = "lig_instance_options";
 }
 
-/// Joins the run that started this program (`ligament run MODEL`). Free the instance with `lig_instance_free`.
+/// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
+/// `lig_instance_free`.
 ///
 /// `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 ///

@@ -374,7 +374,8 @@ const char *lig_dtype_name(lig_dtype dtype);
 // The bytes that one element of a type takes; 0 if there is no such type.
 size_t lig_dtype_size(lig_dtype dtype);
 
-// Joins the run that started this program (`ligament run MODEL`). Free the instance with `lig_instance_free`.
+// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
+// `lig_instance_free`.
 //
 // `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 //
