@@ -49,6 +49,11 @@ public final class Heater {
             while (reuse(instance)) {
                 answer(instance);
             }
+        } catch (LigamentException problem) {
+            // Freeing alone would end the instance as if all were well, and others would fail for want of answers.
+            MemorySegment why = arena.allocateFrom(problem.getMessage());
+            int status = (int) errorShutdown.invokeExact(instance, why, MemorySegment.NULL);
+            throw problem;
         } finally {
             instanceFree.invokeExact(instance);
         }
@@ -62,57 +67,60 @@ public final class Heater {
 
     /** One pass: reads the temperatures where the plate put them, and writes the heating where the plate will read it. */
     private void answer(MemorySegment instance) throws Throwable {
-        double target = setting(instance, "target");
-        double power = setting(instance, "power");
-
-        Arena pass = Arena.ofConfined();
-        MemorySegment message = MemorySegment.NULL;
-        try {
+        try (Arena pass = Arena.ofConfined()) {
             MemorySegment result = pass.allocate(ADDRESS);
             check((int) receive.invokeExact(instance, temperaturePort, MemorySegment.NULL, result, error));
-            message = result.get(ADDRESS, 0);
-            MemorySegment view = pass.allocate(ARRAY_VIEW);
-            check((int) messageArray.invokeExact(message, view, error));
-            if (view.get(JAVA_INT, 0) != FLOAT64 || view.get(JAVA_INT, 4) != 2) {
-                throw new LigamentException("the temperatures must be float64 in 2 dimensions");
+            MemorySegment message = result.get(ADDRESS, 0);
+            try {
+                MemorySegment view = pass.allocate(ARRAY_VIEW);
+                MemorySegment times = pass.allocate(TIMES);
+                check((int) messageArray.invokeExact(message, view, error));
+                check((int) messageTimes.invokeExact(message, times, error));
+                MemorySegment loan = heat(instance, view, pass);
+                MemorySegment at = pass.allocate(SEND_OPTIONS);
+                at.set(JAVA_LONG, 0, at.byteSize());
+                at.set(JAVA_DOUBLE, offset(SEND_OPTIONS, "timestamp"), times.get(JAVA_DOUBLE, 0));
+                check((int) sendLoan.invokeExact(instance, heatingPort, at, loan, error));
+            } finally {
+                messageFree.invokeExact(message);
             }
-            long nX = view.get(JAVA_LONG, offset(ARRAY_VIEW, "shape"));
-            long nY = view.get(JAVA_LONG, offset(ARRAY_VIEW, "shape") + 8);
-            long strideX = view.get(JAVA_LONG, offset(ARRAY_VIEW, "strides"));
-            long strideY = view.get(JAVA_LONG, offset(ARRAY_VIEW, "strides") + 8);
-            MemorySegment temperature =
-                    view.get(ADDRESS, offset(ARRAY_VIEW, "data")).reinterpret(8 * nX * nY).asReadOnly();
-
-            MemorySegment wanted = pass.allocate(ARRAY);
-            wanted.set(JAVA_INT, 0, FLOAT64);
-            wanted.set(JAVA_INT, offset(ARRAY, "ndim"), 2);
-            wanted.set(JAVA_INT, offset(ARRAY, "order"), COLUMN_MAJOR);
-            wanted.set(JAVA_LONG, offset(ARRAY, "shape"), nX);
-            wanted.set(JAVA_LONG, offset(ARRAY, "shape") + 8, nY);
-            MemorySegment loan = pass.allocate(ADDRESS);
-            MemorySegment data = pass.allocate(ADDRESS);
-            check((int) loanCreateLike.invokeExact(instance, wanted, loan, data, error));
-            MemorySegment heating = data.get(ADDRESS, 0).reinterpret(8 * nX * nY);
-
-            // The heater lies under the quarter of the plate where both x and y are small.
-            heating.fill((byte) 0);
-            for (long y = 0; y < nY / 2; y++) {
-                for (long x = 0; x < nX / 2; x++) {
-                    double here = temperature.get(JAVA_DOUBLE, x * strideX + y * strideY);
-                    heating.set(JAVA_DOUBLE, 8 * (x + nX * y), power * Math.max(0, target - here));
-                }
-            }
-
-            MemorySegment times = pass.allocate(TIMES);
-            check((int) messageTimes.invokeExact(message, times, error));
-            MemorySegment at = pass.allocate(SEND_OPTIONS);
-            at.set(JAVA_LONG, 0, at.byteSize());
-            at.set(JAVA_DOUBLE, offset(SEND_OPTIONS, "timestamp"), times.get(JAVA_DOUBLE, 0));
-            check((int) sendLoan.invokeExact(instance, heatingPort, at, loan.get(ADDRESS, 0), error));
-        } finally {
-            messageFree.invokeExact(message);
-            pass.close();
         }
+    }
+
+    /** Fills a loan with the heating for a view of the temperatures. */
+    private MemorySegment heat(MemorySegment instance, MemorySegment view, Arena pass) throws Throwable {
+        double target = setting(instance, "target");
+        double power = setting(instance, "power");
+        if (view.get(JAVA_INT, 0) != FLOAT64 || view.get(JAVA_INT, 4) != 2) {
+            throw new LigamentException("the temperatures must be float64 in 2 dimensions");
+        }
+        long nX = view.get(JAVA_LONG, offset(ARRAY_VIEW, "shape"));
+        long nY = view.get(JAVA_LONG, offset(ARRAY_VIEW, "shape") + 8);
+        long strideX = view.get(JAVA_LONG, offset(ARRAY_VIEW, "strides"));
+        long strideY = view.get(JAVA_LONG, offset(ARRAY_VIEW, "strides") + 8);
+        MemorySegment data = view.get(ADDRESS, offset(ARRAY_VIEW, "data"));
+        MemorySegment temperature = data.reinterpret((nX - 1) * strideX + (nY - 1) * strideY + 8).asReadOnly();
+
+        MemorySegment wanted = pass.allocate(ARRAY);
+        wanted.set(JAVA_INT, 0, FLOAT64);
+        wanted.set(JAVA_INT, offset(ARRAY, "ndim"), 2);
+        wanted.set(JAVA_INT, offset(ARRAY, "order"), COLUMN_MAJOR);
+        wanted.set(JAVA_LONG, offset(ARRAY, "shape"), nX);
+        wanted.set(JAVA_LONG, offset(ARRAY, "shape") + 8, nY);
+        MemorySegment loan = pass.allocate(ADDRESS);
+        MemorySegment lent = pass.allocate(ADDRESS);
+        check((int) loanCreateLike.invokeExact(instance, wanted, loan, lent, error));
+        MemorySegment heating = lent.get(ADDRESS, 0).reinterpret(8 * nX * nY);
+
+        // The heater lies under the quarter of the plate where both x and y are small.
+        heating.fill((byte) 0);
+        for (long y = 0; y < nY / 2; y++) {
+            for (long x = 0; x < nX / 2; x++) {
+                double here = temperature.get(JAVA_DOUBLE, x * strideX + y * strideY);
+                heating.set(JAVA_DOUBLE, 8 * (x + nX * y), power * Math.max(0, target - here));
+            }
+        }
+        return loan.get(ADDRESS, 0);
     }
 
     private double setting(MemorySegment instance, String name) throws Throwable {
@@ -136,7 +144,7 @@ public final class Heater {
         }
     }
 
-    // What this code needs of ligament.h, by hand: four constants, six structs, eleven functions. docs/reference/c-abi.md
+    // What this code needs of ligament.h, by hand: four constants, six structs, twelve functions. docs/reference/c-abi.md
     // has the offsets.
 
     private static final int F_INIT = 1;
@@ -177,6 +185,7 @@ public final class Heater {
     private final MethodHandle instanceCreate;
     private final MethodHandle instanceFree;
     private final MethodHandle reuseInstance;
+    private final MethodHandle errorShutdown;
     private final MethodHandle getSettingFloat;
     private final MethodHandle receive;
     private final MethodHandle messageArray;
@@ -196,6 +205,7 @@ public final class Heater {
         instanceCreate = call("lig_instance_create", ADDRESS, ADDRESS, ADDRESS);
         instanceFree = function("lig_instance_free", FunctionDescriptor.ofVoid(ADDRESS));
         reuseInstance = call("lig_reuse_instance", ADDRESS, ADDRESS, ADDRESS);
+        errorShutdown = call("lig_error_shutdown", ADDRESS, ADDRESS, ADDRESS);
         getSettingFloat = call("lig_get_setting_float", ADDRESS, ADDRESS, ADDRESS, ADDRESS);
         receive = call("lig_receive", ADDRESS, ADDRESS, ADDRESS, ADDRESS, ADDRESS);
         messageArray = call("lig_message_array", ADDRESS, ADDRESS, ADDRESS);

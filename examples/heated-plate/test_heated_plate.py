@@ -178,4 +178,5 @@ def test_a_setting_that_is_missing_is_named_in_java(java, codes):
     )
     done, run = codes.run(model)
     assert done.returncode == 1
-    assert 'setting "target"' in said(run, "heater"), done.stdout
+    reason = next(line for line in done.stdout.splitlines() if line.startswith("ligament: the run failed"))
+    assert "heater" in reason and 'setting "target"' in reason, done.stdout

@@ -384,7 +384,8 @@ lig_status lig_instance_create(const lig_instance_options *options,
                                lig_instance **instance,
                                lig_error *error);
 
-// Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
+// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
+// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
 // valid until they are freed themselves; loans do not.
 //
 // `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.

@@ -164,7 +164,8 @@ unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Erro
     Ok(Some(ports))
 }
 
-/// Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
+/// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
+/// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
 /// valid until they are freed themselves; loans do not.
 ///
 /// # Safety
