@@ -14,6 +14,8 @@ int main(void) {
     ENDS_WITH(lig_instance_create(NULL, NULL, &error), LIG_ERR_USAGE, "instance is NULL");
     lig_instance_options forgotten = {0};
     ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE, "sizeof(lig_instance_options)");
+    forgotten.size = (size_t)0x7f0000001000;
+    ENDS_WITH(lig_instance_create(&forgotten, &instance, &error), LIG_ERR_USAGE, "sizeof(lig_instance_options)");
     const lig_port wrong = {(lig_operator)9, "a"};
     lig_instance_options options = {.size = sizeof options, .ports = &wrong, .port_count = 1};
     ENDS_WITH(lig_instance_create(&options, &instance, &error), LIG_ERR_USAGE, "operator 9");

@@ -311,7 +311,7 @@ typedef struct {
     uint8_t reserved[3];
     // How many elements.
     uint64_t length;
-    // The extent of each dimension, in the order of the indices; zero beyond `ndim`.
+    // The extent of each dimension, in the order of the indices; only the first `ndim` count.
     uint64_t shape[LIG_MAX_DIMS];
     // Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
     int64_t strides[LIG_MAX_DIMS];

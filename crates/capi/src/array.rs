@@ -51,7 +51,7 @@ pub struct lig_array_view {
     pub reserved: [u8; 3],
     /// How many elements.
     pub length: u64,
-    /// The extent of each dimension, in the order of the indices; zero beyond `ndim`.
+    /// The extent of each dimension, in the order of the indices; only the first `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],
     /// Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
     pub strides: [i64; LIG_MAX_DIMS],

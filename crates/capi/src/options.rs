@@ -277,11 +277,14 @@ pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<Give
     unsafe { read_other_size(options, size) }
 }
 
+/// No struct of options will ever be larger, bytes: what says so was not initialised.
+const LARGEST: usize = 4096;
+
 #[cold]
 unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<Given<'a, T>, Error> {
-    if size < std::mem::size_of::<usize>() {
+    if !(size_of::<usize>()..=LARGEST).contains(&size) {
         return Err(Error::Usage(format!(
-            "the first member of {name} must be its size; set it to sizeof({name})",
+            "the first member of {name} must be its size; set it to sizeof({name}), it is {size}",
             name = T::NAME
         )));
     }
