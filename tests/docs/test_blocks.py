@@ -12,7 +12,7 @@ import yaml
 from pages import FENCE, NAMED
 from test_docs import FOLLOWED, PAGES, ROOT, name_of
 
-CODE = {"c", "cmake", "console", "cpp", "make", "python", "rust", "sh", "toml", "yaml"}
+CODE = {"c", "cmake", "console", "cpp", "fortran", "java", "make", "python", "rust", "sh", "toml", "yaml"}
 MARK = re.compile(r"<!-- (in part|run by (\S+)) -->\Z")
 HEADERS = "".join(
     path.read_text() for path in [ROOT / "crates/capi/include/ligament.h", *ROOT.glob("bindings/cpp/include/**/*.hpp")]

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def reader(tmp_path):
     reader.leave()
 
 
+def jdk_new_enough():
+    """Where a JDK lies that can run the page about Java, as the example's script finds it; or why there is none."""
+    script = ROOT / "examples/heated-plate/java"
+    done = subprocess.run([script, "-XshowSettings:properties", "-version"], capture_output=True, text=True,
+                          env=os.environ | {"LIGAMENT_LIBRARY": "none"})
+    if done.returncode != 0:
+        pytest.skip(done.stderr.strip())
+    return re.search(r"java\.home = (.*)", done.stderr).group(1)
+
+
 def after_installing(line):
     """Whether a command comes after those of the installation, which tests/package follows with the wheel."""
     return not of_a_clone(line) and not line.startswith(("python3 -m venv", ". ", "pip install"))
@@ -75,6 +86,8 @@ def after_installing(line):
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name_of)
 def test_what_a_page_tells_to_type_does_what_it_says(page, reader):
+    if page.name == "java.md":
+        reader.environment["PATH"] = f"{jdk_new_enough()}/bin:{reader.environment['PATH']}"
     follow(page.read_text(), reader, after_installing)
 
 

@@ -49,6 +49,10 @@ static void check_mistakes(void) {
     ENDS_WITH(lig_send_string(instance, "spare", NULL, "\xff", &error), LIG_ERR_USAGE, "not UTF-8");
     ENDS_WITH(lig_receive(instance, "tasks", NULL, &message, &error), LIG_ERR_USAGE, "sends");
     ENDS_WITH(lig_receive(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE, "no slot 3");
+    // Other languages' truths are not all 1.
+    lig_receive_options truly = slot(3);
+    memset(&truly.has_slot, 0xff, 1);
+    ENDS_WITH(lig_receive(instance, "results", &truly, &message, &error), LIG_ERR_USAGE, "no slot 3");
     ENDS_WITH(lig_receive(instance, "nowhere", NULL, &message, &error), LIG_ERR_USAGE, "nothing is connected");
     // Sending to nobody does nothing.
     FINE(lig_send_int(instance, "spare", NULL, 1, &error));
@@ -86,8 +90,8 @@ static void check_settings(void) {
     HOLDS(count == 2 && rows[0].count == 2 && rows[1].values[1] == 4.0);
     FINE(lig_get_setting_type(instance, "grid", &type, &error));
     HOLDS(type == LIG_SETTING_FLOAT_GRID);
-    ENDS_WITH(lig_get_setting_int(instance, "title", &integer, &error), LIG_ERR_SETTING, "title");
-    ENDS_WITH(lig_get_setting_int(instance, "absent", &integer, &error), LIG_ERR_SETTING, "absent");
+    ENDS_WITH(lig_get_setting_int(instance, "title", &integer, &error), LIG_ERR_SETTING_TYPE, "title");
+    ENDS_WITH(lig_get_setting_int(instance, "absent", &integer, &error), LIG_ERR_SETTING_UNSET, "absent");
     lig_names *names;
     FINE(lig_list_settings(instance, &names, &error));
     HOLDS(lig_names_count(names) == 7);

@@ -24,7 +24,7 @@ static void give(void) {
 int main(int argc, char **argv) {
     HOLDS(argc == 2);
     const bool asks = strcmp(argv[1], "asker") == 0;
-    const lig_instance_options options = {.size = sizeof options, .dont_apply_overlay = asks};
+    const lig_instance_options options = {.size = sizeof options, .flags = asks ? LIG_DONT_APPLY_OVERLAY : 0};
     FINE(lig_instance_create(&options, &instance, &error));
     int passes = 0;
     for (;; ++passes) {

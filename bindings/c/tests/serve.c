@@ -98,7 +98,7 @@ static void serve(int pass) {
 int main(int argc, char **argv) {
     HOLDS(argc == 2);
     const bool worker = strcmp(argv[1], "worker") == 0;
-    const lig_instance_options options = {.size = sizeof options, .dont_apply_overlay = !worker};
+    const lig_instance_options options = {.size = sizeof options, .flags = worker ? 0 : LIG_DONT_APPLY_OVERLAY};
     FINE(lig_instance_create(&options, &instance, &error));
     for (int pass = 0;; ++pass) {
         bool again;

@@ -48,6 +48,9 @@ int main(void) {
     lig_value_free(array);
     ENDS_WITH(lig_value_new_array_borrowed(&backwards, &array, &error), LIG_ERR_USAGE, "strides");
 
+    const lig_array unclean = {.dtype = LIG_INT8, .ndim = 1, .reserved = 1, .shape = {1}, .data = memory};
+    ENDS_WITH(lig_value_new_array(&unclean, &array, &error), LIG_ERR_USAGE, "`reserved` of lig_array is 1");
+
     // Arrays that cannot be, and arrays of no or one element.
     const lig_array typeless = {.dtype = (lig_dtype)0, .ndim = 1, .shape = {1}, .data = memory};
     ENDS_WITH(lig_value_new_array(&typeless, &array, &error), LIG_ERR_USAGE, "no element type 0");

@@ -32,8 +32,12 @@ static void check_settings(Instance &instance) {
     HOLDS(instance.get_setting_as<std::vector<std::vector<double>>>("grid") == grid);
     HOLDS(instance.get_setting_type("grid") == ligament::SettingType::grid);
     HOLDS(instance.list_settings().size() == 7);
-    throws<ligament::SettingError>("title", [&] { instance.get_setting_as<int>("title"); });
+    throws<ligament::SettingTypeError>("title", [&] { instance.get_setting_as<int>("title"); });
+    throws<ligament::SettingUnsetError>("absent", [&] { instance.get_setting_as<int>("absent"); });
     throws<ligament::SettingError>("absent", [&] { instance.get_setting_as<int>("absent"); });
+    HOLDS(instance.get_setting_as<int>("absent", 5) == 5 && instance.get_setting_as<int>("count", 5) == 3);
+    HOLDS(instance.get_setting_as<std::string>("absent", "text") == "text");
+    throws<ligament::SettingTypeError>("title", [&] { instance.get_setting_as<int>("title", 5); });
 }
 
 int main() {

@@ -3,7 +3,13 @@
 // Every function that can fail returns a lig_status and writes what went wrong, for people, into the lig_error that
 // it is given (or not, if that is NULL). Structs of options begin with their size; NULL instead of them means what
 // their description says. Unless a description says otherwise, pointers must not be NULL (which is an error, not a
-// crash), and texts are UTF-8 and end with a NUL. The guide is docs/reference/c-api.md.
+// crash), and texts are UTF-8 and end with a NUL. What a call is given is read during the call and not kept, unless its
+// description says otherwise. The guide is docs/reference/c-api.md.
+//
+// For other languages: enumerations are int32_t, a bool is one byte (as an argument: 0 is false, anything else true),
+// no struct is passed or returned by value, nothing is variadic, inline or a macro but for constants. Indices, slots and
+// counts begin at 0. The library starts no threads and installs no signal handlers. docs/reference/c-abi.md has the
+// size and the offsets of every struct, and says what may change.
 
 #ifndef LIGAMENT_H
 #define LIGAMENT_H
@@ -27,6 +33,12 @@
 // The most dimensions an array may have.
 #define LIG_MAX_DIMS 8
 
+// The first number of the C ABI's version: programs that were built for another one cannot use this library.
+#define LIG_ABI_MAJOR 0
+
+// The second number of the C ABI's version: it grows with what is added.
+#define LIG_ABI_MINOR 1
+
 // The type of an array's elements.
 LIG_ENUM(lig_dtype) {
     // One byte: 0 is false, anything else true.
@@ -45,6 +57,13 @@ LIG_ENUM(lig_dtype) {
     LIG_COMPLEX64 = 12,
     // Two float64: real and imaginary part.
     LIG_COMPLEX128 = 13,
+};
+
+// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
+LIG_ENUM(lig_instance_flag) {
+    // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being applied:
+    // for components that serve others with different settings.
+    LIG_DONT_APPLY_OVERLAY = 1,
 };
 
 // What a value is.
@@ -87,7 +106,8 @@ LIG_ENUM(lig_operator) {
     LIG_O_F = 4,
 };
 
-// Which index runs fastest in memory.
+// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and extents
+// are given in the order of the indices: the order says only how the elements lie.
 LIG_ENUM(lig_order) {
     // The last one, as in C. The default.
     LIG_ROW_MAJOR = 0,
@@ -122,8 +142,8 @@ LIG_ENUM(lig_status) {
     LIG_ERR_UNEXPECTED = 3,
     // The conduit has ended: nothing more will come on this port.
     LIG_ERR_CLOSED = 4,
-    // A setting is not set, or of another type.
-    LIG_ERR_SETTING = 5,
+    // A setting is not set.
+    LIG_ERR_SETTING_UNSET = 5,
     // Nothing came within the time allowed.
     LIG_ERR_TIMED_OUT = 6,
     // The interrupt check said to give up waiting.
@@ -136,6 +156,8 @@ LIG_ENUM(lig_status) {
     LIG_ERR_SYSTEM = 10,
     // A fault in the library itself. The instance should not be used any more.
     LIG_ERR_PANIC = 11,
+    // A setting is of another type than was asked for.
+    LIG_ERR_SETTING_TYPE = 12,
 };
 
 // An instance of a component in a running model. One thread at a time may use it.
@@ -167,14 +189,13 @@ typedef struct {
 typedef struct {
     // `sizeof(lig_instance_options)`
     size_t size;
-    // The ports that this code has; NULL to take them from the model.
+    // The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
     const lig_port *ports;
     // How many there are.
     size_t port_count;
-    // Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
-    // applied: for components that serve others with different settings.
-    bool dont_apply_overlay;
-    // The language of the code, for the run's records; NULL for C.
+    // What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    uint64_t flags;
+    // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     const char *language;
 } lig_instance_options;
 
@@ -210,7 +231,7 @@ typedef struct {
     uint32_t slot;
     // The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
     // is read during the call. NULL for the one in force at this instance. For components that serve others under
-    // different settings (see `dont_apply_overlay`).
+    // different settings (see `LIG_DONT_APPLY_OVERLAY`).
     const lig_value *settings;
 } lig_send_options;
 
@@ -223,9 +244,10 @@ typedef struct {
     uint32_t ndim;
     // Which index runs fastest. With `strides`: the order in which the elements travel.
     lig_order order;
-    // Zero.
+    // Zero; anything else is `LIG_ERR_USAGE`.
     uint32_t reserved;
-    // The extent of each dimension.
+    // The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first `ndim`
+    // count.
     uint64_t shape[LIG_MAX_DIMS];
     // Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie next
     // to each other in `order`.
@@ -260,6 +282,8 @@ typedef struct {
     double next_timestamp;
     // Whether the sender said when its next message will be.
     bool has_next_timestamp;
+    // Zero.
+    uint8_t reserved[7];
 } lig_times;
 
 // A port, and a slot if it is a vector port.
@@ -283,13 +307,15 @@ typedef struct {
     lig_order order;
     // Whether the elements lie next to each other in `order`.
     bool contiguous;
+    // Zero.
+    uint8_t reserved[3];
     // How many elements.
     uint64_t length;
-    // The extent of each dimension.
+    // The extent of each dimension, in the order of the indices; only the first `ndim` count.
     uint64_t shape[LIG_MAX_DIMS];
-    // Bytes from one element to the next along each dimension; always set.
+    // Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
     int64_t strides[LIG_MAX_DIMS];
-    // Element 0.
+    // Element 0, aligned for its type; not to be looked at if `length` is 0.
     const void *data;
 } lig_array_view;
 
@@ -301,8 +327,9 @@ typedef struct {
     size_t size;
 } lig_string;
 
-// A submodel as functions, which get `user` back. None may be NULL. The instance must not be freed in them, and no
-// exception may leave them.
+// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
+// write into `error`. The instance must not be freed in them, and no exception may leave
+// them.
 typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
@@ -327,7 +354,28 @@ extern "C" {
 // The version of the library that is loaded, such as "0.1.0". It lives for ever.
 const char *lig_version(void);
 
-// Joins the run that started this program (`ligament run MODEL`). Free the instance with `lig_instance_free`.
+// The version of the C ABI that the library has; `LIG_ABI_MAJOR` and `LIG_ABI_MINOR` are those of this header. A caller
+// that loads the library by itself asks first: `major` must be what it was written for, and `minor` not less.
+//
+// `major` and `minor` are NULL or writable.
+void lig_abi_version(int32_t *major,
+                     int32_t *minor);
+
+// The name of a status, such as "LIG_ERR_CLOSED", or "unknown". It lives for ever.
+const char *lig_status_name(lig_status status);
+
+// The name of a kind of value, as in Python where there is one: "none", "bool", "int", "uint", "float", "complex",
+// "string", "bytes", "list", "map", "array", "settings"; or "unknown". It lives for ever.
+const char *lig_kind_name(lig_kind kind);
+
+// The name of an element type, as in NumPy: "bool", "int8", … "complex128"; or "unknown". It lives for ever.
+const char *lig_dtype_name(lig_dtype dtype);
+
+// The bytes that one element of a type takes; 0 if there is no such type.
+size_t lig_dtype_size(lig_dtype dtype);
+
+// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
+// `lig_instance_free`.
 //
 // `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 //
@@ -336,7 +384,8 @@ lig_status lig_instance_create(const lig_instance_options *options,
                                lig_instance **instance,
                                lig_error *error);
 
-// Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
+// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
+// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
 // valid until they are freed themselves; loans do not.
 //
 // `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
@@ -359,7 +408,8 @@ lig_status lig_finish(lig_instance *instance,
                       lig_error *error);
 
 // Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-// afterwards but be freed.
+// afterwards but be freed. A program that ends with an exit status other than 0, or before `lig_reuse_instance` says
+// false, ends the run as well, with what it printed last.
 //
 // `instance` and `why` are valid; `error` may be NULL.
 lig_status lig_error_shutdown(lig_instance *instance,
@@ -388,8 +438,9 @@ size_t lig_instance_index(const lig_instance *instance,
 // `instance` and `text` are valid; `error` may be NULL.
 lig_status lig_log(lig_instance *instance, lig_log_level level, const char *text, lig_error *error);
 
-// While the library waits, `check` is asked at least once a second whether to give up; when it says true, the
-// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away.
+// While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
+// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. It must not call the library with this
+// instance, and no exception may leave it.
 //
 // `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
 lig_status lig_set_interrupt_check(lig_instance *instance,
@@ -412,8 +463,13 @@ const char *lig_names_at(const lig_names *names, size_t index);
 // `names` is NULL, or came from this library and was not freed.
 void lig_names_free(lig_names *names);
 
-// The names of the ports with this operator, in the model's order. Free the list with `lig_names_free`.
-lig_status lig_list_ports(lig_instance *instance, lig_operator op, lig_names **names, lig_error *error);
+// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are connected:
+// those that were declared, or, where none were, those that the model gives. `muscle_settings_in`, which the library
+// itself receives on, is not among them. Free the list with `lig_names_free`.
+lig_status lig_list_ports(lig_instance *instance,
+                          lig_operator op,
+                          lig_names **names,
+                          lig_error *error);
 
 // Whether something is connected to a port.
 lig_status lig_is_connected(lig_instance *instance, const char *port, bool *connected, lig_error *error);
@@ -445,36 +501,36 @@ lig_status lig_get_port_length(lig_instance *instance,
                                size_t *length,
                                lig_error *error);
 
-// What a setting is. `LIG_ERR_SETTING` if it is not set for this instance.
+// What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
 lig_status lig_get_setting_type(lig_instance *instance,
                                 const char *setting,
-                                lig_setting_type *type_,
+                                lig_setting_type *setting_type,
                                 lig_error *error);
 
 // The names of the settings that this instance can ask for. Free the list with `lig_names_free`.
 lig_status lig_list_settings(lig_instance *instance, lig_names **names, lig_error *error);
 
-// A setting that is true or false. `LIG_ERR_SETTING` if it is not set, or of another type.
+// A setting that is true or false. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_bool(lig_instance *instance, const char *setting, bool *value, lig_error *error);
 
-// A setting that is an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
+// A setting that is an integer. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_int(lig_instance *instance, const char *setting, int64_t *value, lig_error *error);
 
-// A setting that is a number, also an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
+// A setting that is a number, also an integer. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_float(lig_instance *instance,
                                  const char *setting,
                                  double *value,
                                  lig_error *error);
 
 // A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance is
-// freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_string(lig_instance *instance,
                                   const char *setting,
                                   const char **value,
                                   lig_error *error);
 
 // A setting that is a list of integers. It stays valid until this setting is asked for again or the instance is
-// freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_int_list(lig_instance *instance,
                                     const char *setting,
                                     const int64_t **values,
@@ -482,7 +538,7 @@ lig_status lig_get_setting_int_list(lig_instance *instance,
                                     lig_error *error);
 
 // A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again or the
-// instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+// instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_float_list(lig_instance *instance,
                                       const char *setting,
                                       const double **values,
@@ -490,7 +546,7 @@ lig_status lig_get_setting_float_list(lig_instance *instance,
                                       lig_error *error);
 
 // A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid until
-// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 lig_status lig_get_setting_float_grid(lig_instance *instance,
                                       const char *setting,
                                       const lig_float_row **rows,
@@ -623,7 +679,8 @@ lig_status lig_receive(lig_instance *instance,
                        lig_error *error);
 
 // Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
-// strides must be NULL. `times` may be NULL.
+// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
+// stays element (i, j). `times` may be NULL.
 //
 // As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and nothing
 // is written.
@@ -678,7 +735,7 @@ const lig_value *lig_message_value(const lig_message *message);
 lig_status lig_message_array(const lig_message *message, lig_array_view *view, lig_error *error);
 
 // The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
-// instance was made with `dont_apply_overlay`.
+// instance was made with `LIG_DONT_APPLY_OVERLAY`.
 //
 // `message` is NULL or valid.
 const lig_value *lig_message_settings(const lig_message *message);
@@ -843,3 +900,5 @@ lig_status lig_run_submodel(lig_instance *instance,
 #endif  // __cplusplus
 
 #endif  /* LIGAMENT_H */
+
+#undef LIG_ENUM

@@ -19,9 +19,10 @@ pub struct lig_array {
     pub ndim: u32,
     /// Which index runs fastest. With `strides`: the order in which the elements travel.
     pub order: lig_order_code,
-    /// Zero.
+    /// Zero; anything else is `LIG_ERR_USAGE`.
     pub reserved: u32,
-    /// The extent of each dimension.
+    /// The extent of each dimension, in the order of the indices (Fortran's `shape(array)`); only the first `ndim`
+    /// count.
     pub shape: [u64; LIG_MAX_DIMS],
     /// Bytes from one element to the next along each dimension, possibly negative; NULL if the elements lie next
     /// to each other in `order`.
@@ -46,13 +47,15 @@ pub struct lig_array_view {
     pub order: lig_order_code,
     /// Whether the elements lie next to each other in `order`.
     pub contiguous: bool,
+    /// Zero.
+    pub reserved: [u8; 3],
     /// How many elements.
     pub length: u64,
-    /// The extent of each dimension.
+    /// The extent of each dimension, in the order of the indices; only the first `ndim` count.
     pub shape: [u64; LIG_MAX_DIMS],
-    /// Bytes from one element to the next along each dimension; always set.
+    /// Bytes from one element to the next along each dimension; always set. The bytes of one element: `lig_dtype_size`.
     pub strides: [i64; LIG_MAX_DIMS],
-    /// Element 0.
+    /// Element 0, aligned for its type; not to be looked at if `length` is 0.
     pub data: *const c_void,
 }
 
@@ -78,6 +81,7 @@ impl lig_array_view {
             (&raw mut (*place).ndim).write(ndim as u32);
             (&raw mut (*place).order).write((array.order() == Order::ColumnMajor) as i32);
             (&raw mut (*place).contiguous).write(contiguous);
+            (&raw mut (*place).reserved).write([0; 3]);
             (&raw mut (*place).shape).write(*shape);
             (&raw mut (*place).data).write(array.data().as_ptr().cast());
             let strides = &raw mut (*place).strides;
@@ -134,6 +138,9 @@ pub(crate) struct Described<'a> {
 pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<'a>, &'a lig_array), Error> {
     // SAFETY: as the caller promises.
     let Some(array) = (unsafe { array.as_ref() }) else { return Err(null("array")) };
+    if array.reserved != 0 {
+        return Err(reserved(array.reserved));
+    }
     let dtype = dtype(array.dtype)?;
     let order = order(array.order)?;
     let Some(shape) = array.shape.get(..array.ndim as usize) else { return Err(too_many_dims(array.ndim)) };
@@ -166,7 +173,10 @@ pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<
 pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> {
     // SAFETY: as the caller promises.
     let array = unsafe { array.as_ref() }?;
-    if !(array.strides.is_null() && array.names.is_null() && array.unit.is_null()) || array.data.is_null() {
+    if !(array.strides.is_null() && array.names.is_null() && array.unit.is_null())
+        || array.data.is_null()
+        || array.reserved != 0
+    {
         return None;
     }
     let dtype = dtype(array.dtype).ok()?;
@@ -176,6 +186,13 @@ pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> 
     // SAFETY: the caller's description covers these bytes.
     let data = unsafe { std::slice::from_raw_parts(array.data.cast_const().cast::<u8>(), bytes) };
     Some(ArrayRef { dtype, shape, strides: None, order, data, offset: 0, names: &[], unit: None })
+}
+
+#[cold]
+fn reserved(value: u32) -> Error {
+    Error::Usage(format!(
+        "the member `reserved` of lig_array is {value}; set all that you do not use to zero, by `lig_array a = {{0}}`"
+    ))
 }
 
 #[cold]

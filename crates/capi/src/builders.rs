@@ -1,6 +1,7 @@
 //! Building values to send: lists and maps of values, arrays in them, settings.
 
 use crate::array::{describe, lent, lig_array};
+use crate::options::lig_bool;
 use crate::send::bytes;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
@@ -60,8 +61,8 @@ pub extern "C" fn lig_value_new_none() -> *mut lig_value {
 
 /// A new truth value.
 #[no_mangle]
-pub extern "C" fn lig_value_new_bool(value: bool) -> *mut lig_value {
-    give(Value::Bool(value))
+pub extern "C" fn lig_value_new_bool(value: lig_bool) -> *mut lig_value {
+    give(Value::Bool(value != 0))
 }
 
 /// A new integer.

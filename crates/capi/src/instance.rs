@@ -1,7 +1,7 @@
 //! The instance's life: joining the run, the reuse loop, logging, the end.
 
 use crate::message::MessagePool;
-use crate::options::{lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
+use crate::options::{lig_bool, lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
 use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::Kept;
@@ -65,29 +65,37 @@ pub(crate) unsafe fn core<'a>(instance: *mut lig_instance) -> Result<&'a mut Ins
     Ok(unsafe { &mut *(*instance).current })
 }
 
+/// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
+#[repr(i32)]
+pub enum lig_instance_flag {
+    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being applied:
+    /// for components that serve others with different settings.
+    LIG_DONT_APPLY_OVERLAY = 1,
+}
+
 /// What to ask for when an instance is made. NULL instead of it means: ports as the model has them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_instance_options {
     /// `sizeof(lig_instance_options)`
     pub size: usize,
-    /// The ports that this code has; NULL to take them from the model.
+    /// The ports that this code has; NULL to take them from the model (`lig_list_ports` says which they are).
     pub ports: *const lig_port,
     /// How many there are.
     pub port_count: usize,
-    /// Overlays of settings that come with messages are handed over (`lig_message_settings`) instead of being
-    /// applied: for components that serve others with different settings.
-    pub dont_apply_overlay: bool,
-    /// The language of the code, for the run's records; NULL for C.
+    /// What is to be otherwise than usual: members of `lig_instance_flag`, or-ed; 0 for nothing.
+    pub flags: u64,
+    /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     pub language: *const c_char,
 }
 
-// SAFETY: numbers, a truth value and nullable pointers, beginning with the size.
+// SAFETY: numbers and nullable pointers, beginning with the size.
 unsafe impl SizePrefixed for lig_instance_options {
     const NAME: &'static str = "lig_instance_options";
 }
 
-/// Joins the run that started this program (`ligament run MODEL`). Free the instance with `lig_instance_free`.
+/// Joins the run that started this program (`ligament run MODEL`). A program does this once. Free the instance with
+/// `lig_instance_free`.
 ///
 /// `LIG_ERR_REGISTRATION` if there is no run or the ports do not fit the model; the text says what to do.
 ///
@@ -105,7 +113,7 @@ pub unsafe extern "C" fn lig_instance_create(
         place.write(std::ptr::null_mut());
         let options = unsafe { read(options) }?;
         let ports = unsafe { declared(&options) }?;
-        let flags = Flags { dont_apply_overlay: options.dont_apply_overlay };
+        let flags = flags(options.flags)?;
         let language = match options.language.is_null() {
             true => "c",
             false => unsafe { name(options.language, "language") }?,
@@ -128,6 +136,17 @@ pub unsafe extern "C" fn lig_instance_create(
     })
 }
 
+fn flags(given: u64) -> Result<Flags, Error> {
+    let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
+    match given & !overlay {
+        0 => Ok(Flags { dont_apply_overlay: given & overlay != 0 }),
+        unknown => Err(Error::Usage(format!(
+            "there are no flags {unknown:#x} in Ligament {}; take members of lig_instance_flag",
+            env!("CARGO_PKG_VERSION")
+        ))),
+    }
+}
+
 /// The ports that the options declare.
 unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Error> {
     if options.ports.is_null() {
@@ -145,7 +164,8 @@ unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Erro
     Ok(Some(ports))
 }
 
-/// Ends the instance cleanly, unless that was done, and frees it. NULL is allowed. Messages that were received stay
+/// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
+/// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
 /// valid until they are freed themselves; loans do not.
 ///
 /// # Safety
@@ -193,7 +213,8 @@ pub unsafe extern "C" fn lig_finish(instance: *mut lig_instance, error: *mut lig
 }
 
 /// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
-/// afterwards but be freed.
+/// afterwards but be freed. A program that ends with an exit status other than 0, or before `lig_reuse_instance` says
+/// false, ends the run as well, with what it printed last.
 ///
 /// # Safety
 /// `instance` and `why` are valid; `error` may be NULL.
@@ -280,7 +301,7 @@ fn log_level(code: lig_log_level_code) -> Result<LogLevel, Error> {
 
 /// A caller's function and its data, which the caller says may be called from the thread that uses the instance.
 struct InterruptCheck {
-    check: unsafe extern "C" fn(*mut c_void) -> bool,
+    check: unsafe extern "C" fn(*mut c_void) -> lig_bool,
     user: *mut c_void,
 }
 
@@ -290,19 +311,20 @@ unsafe impl Send for InterruptCheck {}
 impl InterruptCheck {
     fn ask(&self) -> bool {
         // SAFETY: the caller gave the function for this.
-        unsafe { (self.check)(self.user) }
+        unsafe { (self.check)(self.user) != 0 }
     }
 }
 
-/// While the library waits, `check` is asked at least once a second whether to give up; when it says true, the
-/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away.
+/// While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
+/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. It must not call the library with this
+/// instance, and no exception may leave it.
 ///
 /// # Safety
 /// `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_set_interrupt_check(
     instance: *mut lig_instance,
-    check: Option<unsafe extern "C" fn(user: *mut c_void) -> bool>,
+    check: Option<unsafe extern "C" fn(user: *mut c_void) -> lig_bool>,
     user: *mut c_void,
     error: *mut lig_error,
 ) -> lig_status {

@@ -8,6 +8,8 @@ mod options;
 mod status;
 
 // What follows stands in the order of the header.
+mod about;
+
 mod instance;
 mod ports;
 mod settings;
@@ -21,11 +23,3 @@ mod values;
 
 mod builders;
 mod submodel;
-
-use std::ffi::c_char;
-
-/// The version of the library that is loaded, such as "0.1.0". It lives for ever.
-#[no_mangle]
-pub extern "C" fn lig_version() -> *const c_char {
-    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
-}

@@ -202,7 +202,7 @@ pub unsafe extern "C" fn lig_message_array(
 }
 
 /// The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
-/// instance was made with `dont_apply_overlay`.
+/// instance was made with `LIG_DONT_APPLY_OVERLAY`.
 ///
 /// # Safety
 /// `message` is NULL or valid.

@@ -13,6 +13,10 @@ pub type lig_order_code = i32;
 pub type lig_operator_code = i32;
 pub type lig_log_level_code = i32;
 
+/// A truth value that the caller gives, which is `bool` in the header: 0 is false and anything else true, since not
+/// every language's truth is 1 (Intel's Fortran has -1).
+pub type lig_bool = u8;
+
 /// The type of an array's elements.
 #[repr(i32)]
 #[derive(Clone, Copy)]
@@ -35,7 +39,8 @@ pub enum lig_dtype {
     LIG_COMPLEX128 = 13,
 }
 
-/// Which index runs fastest in memory.
+/// Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and extents
+/// are given in the order of the indices: the order says only how the elements lie.
 #[repr(i32)]
 pub enum lig_order {
     /// The last one, as in C. The default.
@@ -122,6 +127,8 @@ pub struct lig_times {
     pub next_timestamp: f64,
     /// Whether the sender said when its next message will be.
     pub has_next_timestamp: bool,
+    /// Zero.
+    pub reserved: [u8; 7],
 }
 
 impl From<Times> for lig_times {
@@ -131,6 +138,7 @@ impl From<Times> for lig_times {
             timestamp: times.timestamp,
             next_timestamp: times.next_timestamp.unwrap_or(0.0),
             has_next_timestamp: times.next_timestamp.is_some(),
+            reserved: [0; 7],
         }
     }
 }
@@ -147,14 +155,14 @@ pub struct lig_send_options {
     /// The model time of the next message on this port, s. Only if `has_next_timestamp`.
     pub next_timestamp: f64,
     /// Whether there will be a next message.
-    pub has_next_timestamp: bool,
+    pub has_next_timestamp: lig_bool,
     /// Whether the port is a vector port.
-    pub has_slot: bool,
+    pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
     /// The overlay of settings that the message belongs to: settings, or a map as `lig_message_settings` gives it; it
     /// is read during the call. NULL for the one in force at this instance. For components that serve others under
-    /// different settings (see `dont_apply_overlay`).
+    /// different settings (see `LIG_DONT_APPLY_OVERLAY`).
     pub settings: *const lig_value,
 }
 
@@ -167,9 +175,9 @@ pub struct lig_receive_options {
     /// How long to wait, s. Only if `has_timeout`.
     pub timeout: f64,
     /// Whether to wait no longer than `timeout`.
-    pub has_timeout: bool,
+    pub has_timeout: lig_bool,
     /// Whether the port is a vector port.
-    pub has_slot: bool,
+    pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
 }
@@ -177,14 +185,14 @@ pub struct lig_receive_options {
 impl lig_send_options {
     #[inline]
     pub(crate) fn slot(&self) -> Option<u32> {
-        self.has_slot.then_some(self.slot)
+        (self.has_slot != 0).then_some(self.slot)
     }
 
     #[inline]
     pub(crate) fn times(&self) -> Times {
         Times {
             timestamp: self.timestamp,
-            next_timestamp: self.has_next_timestamp.then_some(self.next_timestamp),
+            next_timestamp: (self.has_next_timestamp != 0).then_some(self.next_timestamp),
         }
     }
 }
@@ -192,12 +200,12 @@ impl lig_send_options {
 impl lig_receive_options {
     #[inline]
     pub(crate) fn slot(&self) -> Option<u32> {
-        self.has_slot.then_some(self.slot)
+        (self.has_slot != 0).then_some(self.slot)
     }
 
     #[inline]
     pub(crate) fn wait(&self) -> Result<Wait, Error> {
-        if !self.has_timeout {
+        if self.has_timeout == 0 {
             return Ok(Wait::Forever);
         }
         if self.timeout == f64::INFINITY {
@@ -269,12 +277,28 @@ pub(crate) unsafe fn read<'a, T: SizePrefixed>(options: *const T) -> Result<Give
     unsafe { read_other_size(options, size) }
 }
 
+/// No struct of options will ever be larger, bytes: what says so was not initialised.
+const LARGEST: usize = 4096;
+
 #[cold]
 unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<Given<'a, T>, Error> {
-    if size < std::mem::size_of::<usize>() {
+    if !(size_of::<usize>()..=LARGEST).contains(&size) {
         return Err(Error::Usage(format!(
-            "the first member of {name} must be its size; set it to sizeof({name})",
+            "the first member of {name} must be its size; set it to sizeof({name}), it is {size}",
             name = T::NAME
+        )));
+    }
+    // What a newer header has that we do not know may stand there only unused: ignoring it would do something else
+    // than was asked for.
+    let unknown = size.saturating_sub(size_of::<T>());
+    // SAFETY: the caller has `size` bytes.
+    let rest = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(size - unknown), unknown) };
+    if rest.iter().any(|&byte| byte != 0) {
+        return Err(Error::Usage(format!(
+            "this program was built for a newer Ligament and sets members of {name} that version {version} does not \
+             know; use the newer library, or leave them zero (is `size` sizeof({name})?)",
+            name = T::NAME,
+            version = env!("CARGO_PKG_VERSION"),
         )));
     }
     // SAFETY: zero is a value (trait); of a larger struct only what we know is copied, of a smaller one all.

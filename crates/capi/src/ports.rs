@@ -64,7 +64,9 @@ pub unsafe extern "C" fn lig_names_free(names: *mut lig_names) {
     });
 }
 
-/// The names of the ports with this operator, in the model's order. Free the list with `lig_names_free`.
+/// The names of the ports with this operator, in the model's order, without "[]" and whether or not they are connected:
+/// those that were declared, or, where none were, those that the model gives. `muscle_settings_in`, which the library
+/// itself receives on, is not among them. Free the list with `lig_names_free`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

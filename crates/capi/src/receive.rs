@@ -3,7 +3,7 @@
 use crate::array::{describe, lig_array, nbytes};
 use crate::instance::{core, handle, lig_instance};
 use crate::message::{free, lig_message};
-use crate::options::{lig_receive_options, lig_times, read};
+use crate::options::{lig_bool, lig_receive_options, lig_times, read};
 use crate::status::{guard, lig_error, lig_status, name, null, out, port_name};
 use ligament_instance::{ArrayMut, Error};
 use std::ffi::c_char;
@@ -50,7 +50,8 @@ pub unsafe extern "C" fn lig_receive(
 }
 
 /// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
-/// strides must be NULL. `times` may be NULL.
+/// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
+/// stays element (i, j). `times` may be NULL.
 ///
 /// As `lig_receive`; `LIG_ERR_UNEXPECTED` if type or shape differ: the message is consumed all the same, and nothing
 /// is written.
@@ -120,7 +121,7 @@ pub struct lig_port_slot {
     /// The port's name.
     pub port: *const c_char,
     /// Whether the port is a vector port.
-    pub has_slot: bool,
+    pub has_slot: lig_bool,
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
 }
@@ -149,7 +150,9 @@ pub unsafe extern "C" fn lig_wait_any(
         let options = unsafe { read(options) }?;
         let ports = unsafe { std::slice::from_raw_parts(ports, count) }
             .iter()
-            .map(|entry| Ok((unsafe { name(entry.port, "a port") }?, entry.has_slot.then_some(entry.slot))))
+            .map(|entry| {
+                Ok((unsafe { name(entry.port, "a port") }?, (entry.has_slot != 0).then_some(entry.slot)))
+            })
             .collect::<Result<Vec<_>, Error>>()?;
         place.write(unsafe { core(instance) }?.wait_any(&ports, options.wait()?)?);
         Ok(())

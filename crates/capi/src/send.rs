@@ -3,7 +3,7 @@
 use crate::array::{describe, lent, lig_array, plain, LIG_MAX_DIMS};
 use crate::builders::overlay;
 use crate::instance::{core, handle, lig_instance};
-use crate::options::{dtype as element_type, lig_dtype_code, lig_send_options, read};
+use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, NameInPlace};
 use crate::values::{lig_value, tree};
 use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Settings, Times, ValueRef};
@@ -44,10 +44,10 @@ pub unsafe extern "C" fn lig_send_bool(
     instance: *mut lig_instance,
     port: *const c_char,
     options: *const lig_send_options,
-    value: bool,
+    value: lig_bool,
     error: *mut lig_error,
 ) -> lig_status {
-    guard(error, || unsafe { send(instance, port, options, ValueRef::Bool(value)) })
+    guard(error, || unsafe { send(instance, port, options, ValueRef::Bool(value != 0)) })
 }
 
 /// Sends an integer; else as `lig_send`.

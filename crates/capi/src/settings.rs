@@ -70,7 +70,9 @@ unsafe fn keep<'a>(
     if !same {
         let text = match &value {
             SettingValue::Str(text) => CString::new(text.as_str())
-                .map_err(|_| Error::Setting(format!("there is a NUL in the setting \"{name}\"")))?,
+                .map_err(|_| Error::SettingType(format!(
+                    "there is a NUL in the setting \"{name}\", which no text of C can hold; write it otherwise in the model"
+                )))?,
             _ => CString::default(),
         };
         all.insert(key.clone(), Kept { value, text, rows: Vec::new() });
@@ -89,7 +91,7 @@ fn confused(setting: &str) -> Error {
     Error::System(format!("a setting came that is not {setting}"))
 }
 
-/// What a setting is. `LIG_ERR_SETTING` if it is not set for this instance.
+/// What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -97,11 +99,11 @@ fn confused(setting: &str) -> Error {
 pub unsafe extern "C" fn lig_get_setting_type(
     instance: *mut lig_instance,
     setting: *const c_char,
-    type_: *mut lig_setting_type,
+    setting_type: *mut lig_setting_type,
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
-        let place = unsafe { out(type_, "type") }?;
+        let place = unsafe { out(setting_type, "setting_type") }?;
         let setting = unsafe { name(setting, "the setting's name") }?;
         place.write(match unsafe { core(instance) }?.get_setting(setting, None)?.setting_type() {
             SettingType::Bool => lig_setting_type::LIG_SETTING_BOOL,
@@ -134,7 +136,7 @@ pub unsafe extern "C" fn lig_list_settings(
     })
 }
 
-/// A setting that is true or false. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// A setting that is true or false. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -155,7 +157,7 @@ pub unsafe extern "C" fn lig_get_setting_bool(
     })
 }
 
-/// A setting that is an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// A setting that is an integer. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn lig_get_setting_int(
     })
 }
 
-/// A setting that is a number, also an integer. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// A setting that is a number, also an integer. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -198,7 +200,7 @@ pub unsafe extern "C" fn lig_get_setting_float(
 }
 
 /// A setting that is text, ended by a NUL. It stays valid until this setting is asked for again or the instance is
-/// freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -217,7 +219,7 @@ pub unsafe extern "C" fn lig_get_setting_string(
 }
 
 /// A setting that is a list of integers. It stays valid until this setting is asked for again or the instance is
-/// freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -243,7 +245,7 @@ pub unsafe extern "C" fn lig_get_setting_int_list(
 }
 
 /// A setting that is a list of numbers, also of integers. It stays valid until this setting is asked for again or the
-/// instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.
@@ -269,7 +271,7 @@ pub unsafe extern "C" fn lig_get_setting_float_list(
 }
 
 /// A setting that is a list of lists of numbers: its rows, which may be of different lengths. It stays valid until
-/// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING` if it is not set, or of another type.
+/// this setting is asked for again or the instance is freed. `LIG_ERR_SETTING_UNSET`; `LIG_ERR_SETTING_TYPE`.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -6,6 +6,9 @@ use std::ffi::{c_char, CStr};
 use std::marker::PhantomData;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+// A status that comes from the caller; in the header both have one name.
+pub type lig_status_code = i32;
+
 /// How a call ended. The numbers never change.
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +24,8 @@ pub enum lig_status {
     LIG_ERR_UNEXPECTED = 3,
     /// The conduit has ended: nothing more will come on this port.
     LIG_ERR_CLOSED = 4,
-    /// A setting is not set, or of another type.
-    LIG_ERR_SETTING = 5,
+    /// A setting is not set.
+    LIG_ERR_SETTING_UNSET = 5,
     /// Nothing came within the time allowed.
     LIG_ERR_TIMED_OUT = 6,
     /// The interrupt check said to give up waiting.
@@ -35,6 +38,8 @@ pub enum lig_status {
     LIG_ERR_SYSTEM = 10,
     /// A fault in the library itself. The instance should not be used any more.
     LIG_ERR_PANIC = 11,
+    /// A setting is of another type than was asked for.
+    LIG_ERR_SETTING_TYPE = 12,
 }
 
 /// What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
@@ -52,7 +57,8 @@ pub(crate) fn status_of(error: &Error) -> lig_status {
         Error::Usage(_) => lig_status::LIG_ERR_USAGE,
         Error::Unexpected(_) => lig_status::LIG_ERR_UNEXPECTED,
         Error::Closed(_) => lig_status::LIG_ERR_CLOSED,
-        Error::Setting(_) => lig_status::LIG_ERR_SETTING,
+        Error::SettingUnset(_) => lig_status::LIG_ERR_SETTING_UNSET,
+        Error::SettingType(_) => lig_status::LIG_ERR_SETTING_TYPE,
         Error::TimedOut(_) => lig_status::LIG_ERR_TIMED_OUT,
         Error::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
         Error::OutOfMemory(_) => lig_status::LIG_ERR_OUT_OF_MEMORY,

@@ -1,16 +1,14 @@
 //! The formal submodel: the caller's functions, called in the order of the execution loop.
 
 use crate::instance::{core, lig_instance};
-use crate::options::{read_required, SizePrefixed};
-use crate::status::{self, guard, lig_error, lig_status};
+use crate::options::{lig_bool, read_required, SizePrefixed};
+use crate::status::{self, guard, lig_error, lig_status, lig_status_code};
 use ligament_instance::{run_submodel, Error, Instance, Submodel};
 use std::ffi::c_void;
 
-/// What the functions of a formal submodel return: `LIG_OK`, or what went wrong; then they write into `error`.
-pub type lig_status_code = i32;
-
-/// A submodel as functions, which get `user` back. None may be NULL. The instance must not be freed in them, and no
-/// exception may leave them.
+/// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
+/// write into `error`. The instance must not be freed in them, and no exception may leave
+/// them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_submodel {
@@ -25,7 +23,7 @@ pub struct lig_submodel {
         ) -> lig_status_code,
     >,
     /// Whether this pass is over; asked before each step.
-    pub is_done: Option<unsafe extern "C" fn(user: *mut c_void) -> bool>,
+    pub is_done: Option<unsafe extern "C" fn(user: *mut c_void) -> lig_bool>,
     /// O_I: shows the state to others.
     pub observe: Option<
         unsafe extern "C" fn(
@@ -65,7 +63,7 @@ type Operation = unsafe extern "C" fn(*mut lig_instance, *mut c_void, *mut lig_e
 struct Functions {
     handle: *mut lig_instance,
     initialise: Operation,
-    is_done: unsafe extern "C" fn(*mut c_void) -> bool,
+    is_done: unsafe extern "C" fn(*mut c_void) -> lig_bool,
     observe: Operation,
     solve: Operation,
     observe_final: Operation,
@@ -118,7 +116,7 @@ impl Submodel for Functions {
 
     fn is_done(&self) -> bool {
         // SAFETY: the caller gave the function for this.
-        unsafe { (self.is_done)(self.user) }
+        unsafe { (self.is_done)(self.user) != 0 }
     }
 
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {

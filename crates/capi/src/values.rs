@@ -12,6 +12,9 @@ pub struct lig_value {
     _is_a_value_of_the_core: [u8; 0],
 }
 
+// A kind that comes from the caller; in the header both have one name.
+pub type lig_kind_code = i32;
+
 /// What a value is.
 #[repr(i32)]
 pub enum lig_kind {

@@ -16,8 +16,10 @@ pub enum Error {
     Unexpected(String),
     /// The conduit has ended: nothing more will come on this port.
     Closed(String),
-    /// A setting is not set, or of another type.
-    Setting(String),
+    /// A setting is not set.
+    SettingUnset(String),
+    /// A setting is of another type.
+    SettingType(String),
     /// Nothing came within the time allowed.
     TimedOut(String),
     /// A signal arrived while waiting.
@@ -50,7 +52,8 @@ impl fmt::Display for Error {
             | Error::Usage(text)
             | Error::Unexpected(text)
             | Error::Closed(text)
-            | Error::Setting(text)
+            | Error::SettingUnset(text)
+            | Error::SettingType(text)
             | Error::TimedOut(text)
             | Error::OutOfMemory(text)
             | Error::RunEnds(text)

@@ -237,10 +237,10 @@ impl Instance {
     /// A setting's value for this instance, overlay included: the longest name that fits wins, as in MUSCLE 3.
     ///
     /// # Errors
-    /// `Setting` if it is not set or not of the wanted type; `None` wants none in particular.
+    /// `SettingUnset` if it is not set, `SettingType` if it is not of the wanted type; `None` wants none in particular.
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name)
-            .map_err(|error| Error::Setting(format!("\"{name}\" is no name for a setting: {error}")))?;
+            .map_err(|error| Error::SettingUnset(format!("\"{name}\" is no name for a setting: {error}")))?;
         let layers = [self.overlays.current(), &self.base];
         let found = match wanted {
             Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
@@ -251,7 +251,10 @@ impl Instance {
                 }
             },
         };
-        found.map_err(|error| Error::Setting(error.to_string()))
+        found.map_err(|error| match error {
+            ligament_model::SettingError::NotSet { .. } => Error::SettingUnset(error.to_string()),
+            _ => Error::SettingType(error.to_string()),
+        })
     }
 
     /// The names of the settings that this instance can ask for.

@@ -252,7 +252,7 @@ impl Instance {
         }
         let wire = to_wire(self.overlays.known(number));
         let mut encoder = Encoder::new();
-        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::Setting(error.to_string()))?;
+        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::Usage(error.to_string()))?;
         self.endpoint.announce_overlay(to, number, &plan).map_err(|error| self.while_sending(error, port, slot))
     }
 

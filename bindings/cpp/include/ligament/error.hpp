@@ -21,35 +21,42 @@ private:
     lig_status status_;
 };
 
+// A setting cannot be had: what SettingUnsetError and SettingTypeError have in common.
+class SettingError : public Error {
+    using Error::Error;
+};
+
 // The classes differ in nothing but their status and their name, which people see when one is caught by nobody.
-#define LIGAMENT_ERROR_CLASS(Name, Status)                            \
-    class Name : public Error {                                       \
-    public:                                                           \
-        explicit Name(const std::string &text) : Error(Status, text) {} \
+#define LIGAMENT_ERROR_CLASS(Name, Base, Status)                     \
+    class Name : public Base {                                       \
+    public:                                                          \
+        explicit Name(const std::string &text) : Base(Status, text) {} \
     }
 
 // There is no run to take part in, or it refused this instance.
-LIGAMENT_ERROR_CLASS(RegistrationError, LIG_ERR_REGISTRATION);
+LIGAMENT_ERROR_CLASS(RegistrationError, Error, LIG_ERR_REGISTRATION);
 // The library was used in a way that cannot work.
-LIGAMENT_ERROR_CLASS(UsageError, LIG_ERR_USAGE);
+LIGAMENT_ERROR_CLASS(UsageError, Error, LIG_ERR_USAGE);
 // A message or value is not what was asked for.
-LIGAMENT_ERROR_CLASS(UnexpectedError, LIG_ERR_UNEXPECTED);
+LIGAMENT_ERROR_CLASS(UnexpectedError, Error, LIG_ERR_UNEXPECTED);
 // The conduit has ended: nothing more will come on this port.
-LIGAMENT_ERROR_CLASS(ClosedError, LIG_ERR_CLOSED);
-// A setting is not set, or of another type.
-LIGAMENT_ERROR_CLASS(SettingError, LIG_ERR_SETTING);
+LIGAMENT_ERROR_CLASS(ClosedError, Error, LIG_ERR_CLOSED);
+// A setting is not set.
+LIGAMENT_ERROR_CLASS(SettingUnsetError, SettingError, LIG_ERR_SETTING_UNSET);
+// A setting is of another type than was asked for.
+LIGAMENT_ERROR_CLASS(SettingTypeError, SettingError, LIG_ERR_SETTING_TYPE);
 // Nothing came within the time allowed.
-LIGAMENT_ERROR_CLASS(TimedOutError, LIG_ERR_TIMED_OUT);
+LIGAMENT_ERROR_CLASS(TimedOutError, Error, LIG_ERR_TIMED_OUT);
 // The interrupt check said to give up waiting.
-LIGAMENT_ERROR_CLASS(InterruptedError, LIG_ERR_INTERRUPTED);
+LIGAMENT_ERROR_CLASS(InterruptedError, Error, LIG_ERR_INTERRUPTED);
 // The message cannot be stored: the run has no memory left for it.
-LIGAMENT_ERROR_CLASS(OutOfMemoryError, LIG_ERR_OUT_OF_MEMORY);
+LIGAMENT_ERROR_CLASS(OutOfMemoryError, Error, LIG_ERR_OUT_OF_MEMORY);
 // The run is ending; the text has the reason.
-LIGAMENT_ERROR_CLASS(RunEndsError, LIG_ERR_RUN_ENDS);
+LIGAMENT_ERROR_CLASS(RunEndsError, Error, LIG_ERR_RUN_ENDS);
 // The system, or data from another process, failed us.
-LIGAMENT_ERROR_CLASS(SystemError, LIG_ERR_SYSTEM);
+LIGAMENT_ERROR_CLASS(SystemError, Error, LIG_ERR_SYSTEM);
 // A fault in the library itself.
-LIGAMENT_ERROR_CLASS(PanicError, LIG_ERR_PANIC);
+LIGAMENT_ERROR_CLASS(PanicError, Error, LIG_ERR_PANIC);
 
 #undef LIGAMENT_ERROR_CLASS
 
@@ -61,7 +68,8 @@ namespace detail {
         case LIG_ERR_USAGE: throw UsageError(text);
         case LIG_ERR_UNEXPECTED: throw UnexpectedError(text);
         case LIG_ERR_CLOSED: throw ClosedError(text);
-        case LIG_ERR_SETTING: throw SettingError(text);
+        case LIG_ERR_SETTING_UNSET: throw SettingUnsetError(text);
+        case LIG_ERR_SETTING_TYPE: throw SettingTypeError(text);
         case LIG_ERR_TIMED_OUT: throw TimedOutError(text);
         case LIG_ERR_INTERRUPTED: throw InterruptedError(text);
         case LIG_ERR_OUT_OF_MEMORY: throw OutOfMemoryError(text);

@@ -192,7 +192,7 @@ public:
     std::size_t get_port_length(Name port) const { return about<std::size_t>(lig_get_port_length, port); }
 
     // A setting as T: bool, an integer (which must fit), double or float, std::string, std::vector<std::int64_t>,
-    // std::vector<double>, or std::vector<std::vector<double>>. Throws SettingError.
+    // std::vector<double>, or std::vector<std::vector<double>>. Throws SettingUnsetError, SettingTypeError.
     template <class T>
     T get_setting_as(Name setting) const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -201,7 +201,7 @@ public:
             const auto value = about<std::int64_t>(lig_get_setting_int, setting);
             const T fitted = static_cast<T>(value);
             if (static_cast<std::int64_t>(fitted) != value || (std::is_unsigned_v<T> && value < 0)) {
-                throw SettingError("setting \"" + std::string(setting.text) + "\" is " + std::to_string(value) +
+                throw SettingTypeError("setting \"" + std::string(setting.text) + "\" is " + std::to_string(value) +
                                    ", which does not fit the type that was asked for");
             }
             return fitted;
@@ -220,6 +220,15 @@ public:
                 grid.emplace_back(row.values, row.values + row.count);
             }
             return grid;
+        }
+    }
+    // The same, or `otherwise` if it is not set. Throws SettingTypeError.
+    template <class T>
+    T get_setting_as(Name setting, const T &otherwise) const {
+        try {
+            return get_setting_as<T>(setting);
+        } catch (const SettingUnsetError &) {
+            return otherwise;
         }
     }
     SettingType get_setting_type(Name setting) const {
@@ -368,7 +377,7 @@ private:
         options.size = sizeof options;
         options.ports = ports.empty() ? (given ? &none : nullptr) : ports.data();
         options.port_count = ports.size();
-        options.dont_apply_overlay = flags.dont_apply_overlay;
+        options.flags = flags.dont_apply_overlay ? LIG_DONT_APPLY_OVERLAY : 0;
         options.language = "c++";
         lig_instance *handle;
         detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
