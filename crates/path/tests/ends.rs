@@ -83,6 +83,18 @@ fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_f
 }
 
 #[test]
+fn what_was_told_of_one_stream_on_another_that_broke_is_told_again() {
+    let mut path = end(Tuning::default(), 2);
+    path.begins(1, &piece(1, 1, 0, 5, 5), 1).unwrap();
+    path.finished(1, 1);
+    let told = path.next(0, 1_000_000_000);
+    assert!(matches!(told, Some(Outgoing::Control { .. })));
+    assert_eq!(path.next(0, 1_000_000_001), None);
+    path.stream_down(0, 1_000_000_002);
+    assert_eq!(path.next(1, 1_000_000_003), told, "nobody knows whether it has come");
+}
+
+#[test]
 fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_closed() {
     let tuning = Tuning::default();
     let mut path = end(tuning, 1);

@@ -71,6 +71,8 @@ struct World {
     incarnations: BTreeMap<StreamId, u32>,
     capacity: usize,
     cuts: u64,
+    /// How many steps there are between two cuts, about, in tens.
+    between_cuts: u64,
 }
 
 const TUNING: Tuning = Tuning {
@@ -109,6 +111,7 @@ impl World {
             incarnations: (0..streams).map(|stream| (stream, 0)).collect(),
             capacity,
             cuts: 0,
+            between_cuts: 1 + dice.below(400),
             dice,
         }
     }
@@ -116,7 +119,7 @@ impl World {
     fn play(&mut self, sends: u64, cuts: u64) {
         let mut left = [sends, sends / 2];
         let mut steps = 0u64;
-        while !self.ends.iter().all(|end| end.ended) {
+        while !self.ends.iter().all(|end| end.ended) || !self.all_credit_is_known() {
             steps += 1;
             assert!(steps < 3_000_000, "the path does not come to its end: {:?}", self.state());
             self.now += self.dice.below(200_000);
@@ -129,7 +132,7 @@ impl World {
                         self.ends[which].path.end();
                     }
                 }
-                1 if self.cuts < cuts && self.dice.one_in(20) => self.cut(),
+                1 if self.cuts < cuts && self.dice.one_in(self.between_cuts) => self.cut(),
                 2 => self.connect(),
                 3 => self.notice(which),
                 4 | 5 => self.write(which),
@@ -141,6 +144,10 @@ impl World {
             self.act(1);
         }
         self.check_the_end();
+    }
+
+    fn all_credit_is_known(&self) -> bool {
+        (0..2).all(|which| self.ends[which].received == self.ends[1 - which].credited)
     }
 
     fn state(&self) -> Vec<((usize, usize), usize)> {
