@@ -151,7 +151,12 @@ impl Configuration {
             return Err(Problems(problems));
         }
         let flat = self.flatten(options.model.as_ref()).map_err(|p| Problems(vec![p]))?;
-        Expander::new(self, &flat).expand()
+        self.expand_flat(&flat)
+    }
+
+    /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the imports.
+    pub fn expand_flat(&self, flat: &FlatModel) -> Result<Resolved, Problems> {
+        Expander::new(self, flat).expand()
     }
 }
 
