@@ -59,6 +59,8 @@ impl Guard {
     pub fn start(lost: impl FnOnce(&str)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
+        // What is free here would be the guard's as well, for as long as it lives.
+        sys::give_back_memory();
         match sys::fork()? {
             Side::Parent(pid) => Ok(Guard { line, pid, told: VecDeque::new(), lives: true }),
             Side::Child => {

@@ -116,6 +116,15 @@ fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
     set_blocked(&birth.blocked)
 }
 
+/// Gives memory that is not used any more back to the system, where the allocator can.
+pub fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: takes a number, and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Which side of a fork this is.
 pub enum Side {
     Parent(Pid),
