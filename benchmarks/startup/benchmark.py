@@ -13,7 +13,12 @@ from lib.machine import CannotMeasure
 PROCESSES = (1, 2, 5, 10, 20, 50, 100, 200, 300)
 QUICK_PROCESSES = (1, 10, 50, 150)
 SOFT_LIMIT = 1024  # of open files, as many systems have it
+# Light components and their conduits.
+WEBS = ((1, 0), (10, 0), (10, 100), (100, 0), (100, 1000), (100, 5000), (300, 3000), (1000, 0), (1000, 1000),
+        (1000, 10_000), (1000, 25_000), (1000, 50_000))
+QUICK_WEBS = ((1, 0), (100, 1000), (1000, 0), (1000, 10_000), (1000, 50_000))
 MILLISECONDS_A_PROCESS, MEGABYTES_A_PROCESS = 3.0, 1.0
+SECONDS_OF_LARGEST, MEGABYTES_OF_LARGEST = 0.5, 100.0
 
 
 def arguments_of(words):
@@ -23,6 +28,7 @@ def arguments_of(words):
     options = parser.parse_args(words)
     options.repetitions = options.repetitions or (3 if options.quick else 5)
     options.processes = QUICK_PROCESSES if options.quick else PROCESSES
+    options.webs = QUICK_WEBS if options.quick else WEBS
     return options
 
 
@@ -105,6 +111,77 @@ class Processes:
         ]
 
 
+class Light:
+    """Webs of light components in one process: seconds of every repetition, and bytes of memory, by their numbers of
+    components and of conduits."""
+
+    def __init__(self, options):
+        self.options = options
+        self.seconds, self.limited, self.memory = {}, {}, {}
+        self.largest = options.webs[-1]
+
+    def measure(self, scratch):
+        models = {web: cases.web(*web, cases.OUT / "light") for web in self.options.webs}
+        for repetition in range(self.options.repetitions):
+            for web, model in models.items():
+                folder = scratch.new()
+                self.seconds.setdefault(web, []).append(cases.seconds(cases.ligament(model, folder), folder))
+            folder = scratch.new()
+            command = cases.ligament(models[self.largest], folder)
+            self.limited.setdefault(self.largest, []).append(cases.seconds(command, folder, SOFT_LIMIT))
+        for web, model in models.items():
+            self.memory[web] = cases.memory_at_peak(model, scratch.new())
+
+    def fit(self, values):
+        """a, b and c of a + bn + cm."""
+        ones, ns, ms = [1.0] * len(values), [n for n, _ in values], [m for _, m in values]
+        return least_squares([ones, ns, ms], list(values.values()))
+
+    def medians(self):
+        return {web: statistics.median(values) for web, values in self.seconds.items()}
+
+    def residuals(self):
+        a, b, c = self.fit(self.medians())
+        return {(n, m): median / (a + b * n + c * m) - 1 for (n, m), median in self.medians().items()}
+
+    def tables(self):
+        (a, b, c), residuals = self.fit(self.medians()), self.residuals()
+        rows = [
+            (f"{n}, {m}", [1e3 * median, 1e3 * min(self.seconds[n, m]), 1e3 * max(self.seconds[n, m]),
+                           1e3 * (a + b * n + c * m), 100 * residuals[n, m], self.memory[n, m] / 1e6])
+            for (n, m), median in self.medians().items()
+        ]
+        report.table("light components, conduits: wall time, and proportional memory of the whole run at its peak",
+                     ["median, ms", "least", "largest", "fit, ms", "residual, %", "memory, MB"], rows)
+        print(f"\nwall = {1e3 * a:.1f} ms + {1e6 * b:.1f} µs a component + {1e6 * c:.2f} µs a conduit")
+        print(f"the largest with ulimit -Sn {SOFT_LIMIT}: {1e3 * statistics.median(self.limited[self.largest]):.0f} ms")
+
+    def figures(self):
+        a, b, c = self.fit(self.medians())
+
+        def table(values, factor):
+            return {f"{n}, {m}": report.significant(factor * value) for (n, m), value in values.items()}
+
+        return {
+            "wall_ms": table(self.medians(), 1e3),
+            "fit": {"a_ms": report.significant(1e3 * a), "b_us": report.significant(1e6 * b),
+                    "c_us": report.significant(1e6 * c)},
+            "residuals": table(self.residuals(), 1),
+            "memory_mb": table(self.memory, 1e-6),
+            "limited_ms": report.significant(1e3 * statistics.median(self.limited[self.largest])),
+        }
+
+    def bars(self):
+        name = "{} light components, {} conduits".format(*self.largest)
+        memory = self.memory[self.largest] / 1e6
+        found = [
+            report.Bar(f"{name}{how}", statistics.median(values), values, "<=", SECONDS_OF_LARGEST, "s")
+            for how, values in (("", self.seconds[self.largest]),
+                                (f", ulimit -Sn {SOFT_LIMIT}", self.limited[self.largest]))
+        ]
+        return [*found, report.Bar(f"{name}, memory", memory, [memory], "<=", MEGABYTES_OF_LARGEST, "MB")]
+
+
 def print_head(options, facts, version):
     print("startup: from the start of a run to its end\n")
     for name, value in {"Ligament": version, **facts}.items():
@@ -120,7 +197,7 @@ def main(words):
     cases.build()
     facts, version = machine.facts([0]), Ligament().version()
     print_head(options, facts, version)
-    begun, scratch, parts = time.monotonic(), cases.Scratch(), [Processes(options)]
+    begun, scratch, parts = time.monotonic(), cases.Scratch(), [Processes(options), Light(options)]
     try:
         for part in parts:
             part.measure(scratch)
@@ -134,6 +211,6 @@ def main(words):
     for bar in found:
         print(bar.line())
     figures = {"machine": facts, "version": version, "repetitions": options.repetitions}
-    figures["processes"] = parts[0].figures()
+    figures.update(processes=parts[0].figures(), light=parts[1].figures())
     report.last_line(figures, found)
     return 0

@@ -57,6 +57,7 @@ def build():
     """Compiles the programs into build/benchmarks/startup."""
     OUT.mkdir(parents=True, exist_ok=True)
     run(["gcc", *FLAGS, HERE / "process.c", "-o", OUT / "process", *Ligament().flags()], seconds=120)
+    run(["gcc", *FLAGS, HERE / "light.c", "-o", OUT / "light", *Ligament().flags()], seconds=120)
     run(["gcc", *FLAGS, "-DALONE", HERE / "process.c", "-o", OUT / "alone"], seconds=120)
 
 
@@ -175,6 +176,28 @@ def memory(model, programs, folder):
     hold) has done its exchange."""
     environment = _hold(folder)
     return _memory_when_all_arrived([_start(ligament(model, folder), environment, folder)], programs, folder)
+
+
+def memory_at_peak(model, folder):
+    """The largest proportional memory that a run was seen to have, bytes, looked at again and again until it ends."""
+    process = _start(ligament(model, folder), dict(os.environ), folder)
+    peak, until = 0, time.monotonic() + LIMIT
+    try:
+        while process.poll() is None:
+            total = 0
+            for pid in _children(process.pid):
+                with contextlib.suppress(OSError):  # it has ended
+                    total += _proportional(pid)
+            peak = max(peak, total)
+            if time.monotonic() > until:
+                raise CannotMeasure(f"a run took longer than {LIMIT} s; see {folder}")
+            time.sleep(0.001)
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode:
+        raise CannotMeasure(f"a run failed with status {process.returncode}; see {folder}/output")
+    return peak
 
 
 def memory_alone(count, folder):
