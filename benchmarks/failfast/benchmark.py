@@ -3,20 +3,20 @@
 import argparse
 import os
 import random
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
 
-from lib import machine, report
-from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
+from lib import machine, mpi, report
+from lib.ligament import Ligament
+from lib.machine import BUILD, CannotMeasure, run
 from shot import LIMIT, Shot, fire
 
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "failfast"
 PEERS = 8  # processes that exchange, half of them with the other half
 WORST = 1.0  # s
-FAMILIES = {"ligament": "Ligament", "openmpi": "Open MPI", "mpich": "MPICH"}
+FAMILIES = {"ligament": "Ligament", **mpi.TITLES}
 
 
 def arguments_of(words):
@@ -35,22 +35,16 @@ def arguments_of(words):
 
 
 def build(families):
+    absent = [*mpi.missing(families), *(Ligament().missing() if "ligament" in families else [])]
+    if absent:
+        raise CannotMeasure("cannot measure:\n  " + "\n  ".join(absent) + "\n(--only leaves programs out)")
     OUT.mkdir(parents=True, exist_ok=True)
     flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra"]
     for family in families:
         program = OUT / f"fail_{family}"
         if family == "ligament":
-            library = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-            if not (library / "ligament").exists():
-                raise CannotMeasure(f"{library / 'ligament'} is missing; build Ligament first: make build")
-            where = [f"-I{REPOSITORY}/crates/capi/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lligament"]
-            run(["gcc", *flags, HERE / "peer.c", "-o", program, *where], seconds=120)
+            run(["gcc", *flags, HERE / "peer.c", "-o", program, *Ligament().flags()], seconds=120)
         else:
-            if not (shutil.which(f"mpicc.{family}") and shutil.which(f"mpirun.{family}")):
-                raise CannotMeasure(
-                    f"{FAMILIES[family]} (mpicc.{family}, mpirun.{family}) is missing; install it with: apt-get install "
-                    "openmpi-bin libopenmpi-dev mpich libmpich-dev (--only leaves it out)"
-                )
             run([f"mpicc.{family}", *flags, "-DWITH_MPI", HERE / "peer.c", "-o", program], seconds=120)
 
 
@@ -71,15 +65,11 @@ implementations:
 
 def command_of(family, folder):
     program = OUT / f"fail_{family}"
-    if family == "openmpi":
-        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-        return ["mpirun.openmpi", *root, "--oversubscribe", "--bind-to", "none", "-np", str(PEERS), str(program)]
-    if family == "mpich":
-        return ["mpirun.mpich", "-bind-to", "none", "-np", str(PEERS), str(program)]
+    if family in mpi.TITLES:
+        return [*mpi.launcher(family, PEERS), str(program)]
     model = folder / "model.ymmsl"
     model.write_text(MODEL.replace("HALF", str(PEERS // 2)).replace("PROGRAM", str(program)))
-    library = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-    return [str(library / "ligament"), "run", str(model), "--run-dir", str(folder / "run"), "--quiet"]
+    return [str(Ligament().command), "run", str(model), "--run-dir", str(folder / "run"), "--quiet"]
 
 
 def measure(options):
@@ -98,19 +88,18 @@ def measure(options):
 
 def main(words):
     options = arguments_of(words)
+    os.environ.update(mpi.ENVIRONMENT)
     build(options.families)
     facts = machine.facts([0])
-    versions = {
-        "ligament": first_line(command_of("ligament", Path("/tmp"))[0], "version") if "ligament" in options.families else None,
-        "openmpi": first_line("mpirun.openmpi", "--version"),
-        "mpich": first_line("mpirun.mpich", "--version"),
-    }
+    versions = mpi.versions(options.families)
+    if "ligament" in options.families:
+        versions["Ligament"] = Ligament().version()
     print(f"{options.moments} moments in the first second of a run, seed {options.seed}; {PEERS} processes that exchange, "
           "each with a child in a session of its own; a peer and the launcher are killed in turn")
     for name, value in facts.items():
         print(f"  {name}: {value}")
-    for family in options.families:
-        print(f"  {FAMILIES[family]}: {versions[family]}")
+    for title, version in versions.items():
+        print(f"  {title}: {version}")
     found = measure(options)
     rows, figures = [], {"seed": options.seed, "moments": options.moments, "machine": facts, "versions": versions}
     for family, shots in found.items():

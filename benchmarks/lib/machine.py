@@ -21,12 +21,18 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
-def run(command, *, seconds, environment=None, folder=None):
-    """Runs a command in its own process group and returns its output.
+def run(command, *, seconds, environment=None, folder=None, cores=None):
+    """Runs a command in its own process group, it and all that it starts on `cores` only, and returns its output.
 
     Raises CannotMeasure, with the end of what it printed, when it fails or takes longer than `seconds`.
     """
     words = [str(word) for word in command]
+
+    def prepare():
+        die_with_parent()
+        if cores:
+            os.sched_setaffinity(0, cores)
+
     try:
         process = subprocess.Popen(
             words,
@@ -38,7 +44,7 @@ def run(command, *, seconds, environment=None, folder=None):
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=prepare,
         )
     except OSError as problem:
         raise CannotMeasure(f"cannot start {words[0]}: {problem.strerror}") from None

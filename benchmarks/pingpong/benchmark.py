@@ -11,7 +11,7 @@ from pathlib import Path
 
 import peers
 from bars import MIB, MPI, Measurements, bars
-from lib import machine, picture, report
+from lib import machine, mpi, picture, report
 from lib.machine import CannotMeasure
 
 MODES = {"plain": 0, "worked": 1, "echo": 2}
@@ -143,8 +143,7 @@ class Session:
             "PINGPONG_LINE": str(peers.OUT / "libline.so"),
             "PYTHONPATH": str(peers.HERE),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            **mpi.ENVIRONMENT,
         }
         out.with_suffix(".line").write_bytes(bytes(4096))
         output = machine.run(command, seconds=300, environment=environment, folder=scratch)

@@ -9,26 +9,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../lib/timing.h"
 
 struct line {  // written by one side, watched by the other; alone in its pair of cache lines
     _Alignas(128) _Atomic uint64_t count;
 };
-
-static inline void spin_pause(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-static inline uint64_t nanoseconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 // The page of both sides' lines: a file of at least one page that the runner made. NULL when it cannot be mapped.
 static inline struct line *line_open(const char *path) {

@@ -4,13 +4,14 @@ A program has a name like "openmpi/cma"; the part before the slash is its family
 the same flags.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lib import mpi
+from lib.ligament import Ligament
 from lib.machine import BUILD, REPOSITORY, CannotMeasure, first_line, run
 
 HERE = Path(__file__).resolve().parent
@@ -18,7 +19,7 @@ OUT = BUILD / "pingpong"
 VENV = BUILD / "venv"
 MUSCLE3 = "0.11.0"
 FLAGS = ["-std=gnu11", "-O3", "-march=native", "-D_GNU_SOURCE", "-Wall", "-Wno-unused-function"]
-DEBIAN = "openmpi-bin libopenmpi-dev mpich libmpich-dev libzmq3-dev"
+DEBIAN = f"{mpi.PACKAGES} libzmq3-dev"
 BOTH = ("plain", "worked")
 ALL = ("plain", "worked", "echo")
 
@@ -43,17 +44,18 @@ class Program:
         return self.name.split("/")[0]
 
 
-def _open_mpi(name, tuning, *pairs, options=()):
-    mca = [word for key, value in pairs for word in ("--mca", key, value)]
-    return Program(f"openmpi/{name}", f"Open MPI, {tuning}", ALL, tuning, (*mca, *options))
+def _open_mpi(name, tuning, pairs, options=()):
+    return Program(f"openmpi/{name}", f"Open MPI, {tuning}", ALL, tuning, (*mpi.mca(**pairs), *options))
 
 
 def _mpich(name, tuning, **environment):
     return Program(f"mpich/{name}", f"MPICH, {tuning}", ALL, tuning, (), environment)
 
 
-OB1 = (("pml", "ob1"), ("btl", "self,vader"))
-NO_CMA = ("btl_vader_single_copy_mechanism", "none")
+OB1 = {"pml": "ob1", "btl": "self,vader"}
+NO_CMA = {**OB1, "btl_vader_single_copy_mechanism": "none"}
+EAGER = dict.fromkeys(("btl_vader_eager_limit", "btl_vader_rndv_eager_limit", "btl_vader_max_send_size"), 65536)
+UCX = {"pml": "ucx", "pml_ucx_tls": "any", "pml_ucx_devices": "any"}
 PROGRAMS = [
     Program("ligament/view", "Ligament: send, view", ALL, "lig_send_array, read in place"),
     Program("ligament/into", "Ligament: receive_into", ALL, "lig_send_array, lig_receive_into"),
@@ -64,25 +66,10 @@ PROGRAMS = [
     Program("bare/two", "bare, two copies", ALL, "memcpy into shared memory, memcpy out of it"),
     Program("bare/loan", "bare, no copy", ("worked",), "written and read in shared memory"),
     Program("bare/python", "bare, Python", ("plain",), "numpy.copyto into shared memory", latency=1e-6),
-    _open_mpi("cma", "vader, copies directly (CMA)", *OB1, ("btl_vader_single_copy_mechanism", "cma")),
-    _open_mpi("copy", "vader, through shared memory", *OB1, NO_CMA),
-    _open_mpi(
-        "eager",
-        "vader, through shared memory, eager to 64 KiB",
-        *OB1,
-        NO_CMA,
-        ("btl_vader_eager_limit", "65536"),
-        ("btl_vader_rndv_eager_limit", "65536"),
-        ("btl_vader_max_send_size", "65536"),
-    ),
-    _open_mpi(
-        "ucx",
-        "UCX over posix and CMA",
-        ("pml", "ucx"),
-        ("pml_ucx_tls", "any"),
-        ("pml_ucx_devices", "any"),
-        options=("-x", "UCX_TLS=posix,cma,self"),
-    ),
+    _open_mpi("cma", "vader, copies directly (CMA)", {**OB1, "btl_vader_single_copy_mechanism": "cma"}),
+    _open_mpi("copy", "vader, through shared memory", NO_CMA),
+    _open_mpi("eager", "vader, through shared memory, eager to 64 KiB", {**NO_CMA, **EAGER}),
+    _open_mpi("ucx", "UCX over posix and CMA", UCX, options=("-x", "UCX_TLS=posix,cma,self")),
     _mpich("cma", "UCX over posix and CMA", UCX_TLS="posix,cma,self"),
     _mpich("copy", "UCX over posix, no CMA", UCX_TLS="posix,self"),
     _mpich("eager", "UCX over posix, always eager", UCX_TLS="posix,self", UCX_RNDV_THRESH="inf"),
@@ -109,61 +96,36 @@ PROGRAMS = [
 
 
 # ---- what is needed ------------------------------------------------------------------------------------------
-def _debian(what):
-    return f"{what} is missing; install it with: apt-get install {DEBIAN}"
-
-
 def missing(programs):
     """One sentence for each thing that these programs need and that is not here, with how to install it."""
     families = {program.family for program in programs}
     found = []
     if not shutil.which("gcc"):
         found.append("gcc is missing; install it with: apt-get install build-essential")
-    for family, title in (("openmpi", "Open MPI"), ("mpich", "MPICH")):
-        if family in families and not (shutil.which(f"mpicc.{family}") and shutil.which(f"mpirun.{family}")):
-            found.append(_debian(f"{title} (mpicc.{family}, mpirun.{family})"))
+    found += mpi.missing(families, DEBIAN)
     if "zeromq" in families and shutil.which("gcc"):
         probe = subprocess.run(["gcc", "-E", "-include", "zmq.h", "-xc", "/dev/null"], capture_output=True, check=False)
         if probe.returncode:
-            found.append(_debian("ZeroMQ's header zmq.h"))
+            found.append(f"ZeroMQ's header zmq.h is missing; install it with: apt-get install {DEBIAN}")
     if "ligament" in families:
-        found += Ligament().missing(python=any(program.name == "ligament/python" for program in programs))
+        absent = Ligament().missing()
+        if not absent and any(program.name == "ligament/python" for program in programs):
+            absent = _python_missing()
+        found += absent
     return found
 
 
-class Ligament:
-    """Where this project's own build is: LIGAMENT_PREFIX as `make install` fills it, or this repository's build."""
-
-    def __init__(self):
-        prefix = os.environ.get("LIGAMENT_PREFIX")
-        if prefix:
-            root = Path(prefix)
-            self.command, self.library, self.headers = root / "bin/ligament", root / "lib", root / "include"
-        else:
-            target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "release"
-            self.command, self.library = target / "ligament", target
-            self.headers = REPOSITORY / "crates/capi/include"
-
-    def missing(self, python):
-        files = [self.command, self.library / "libligament.so", self.headers / "ligament.h"]
-        absent = [f"{file} is missing; build Ligament first: make build" for file in files if not file.exists()]
-        if python and not absent:
-            ensure_venv()
-            absent += self._python()
-        return absent
-
-    def _python(self):
-        """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
-        wheels = sorted((REPOSITORY / "target/wheels").glob("ligament-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
-        if wheels:
-            run([VENV / "bin/pip", "install", "-q", "--no-deps", "--force-reinstall", wheels[-1]], seconds=120)
-        try:
-            run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
-        except CannotMeasure:
-            return [
-                f"the Python package ligament is missing in {VENV} and in target/wheels; build it first: make build"
-            ]
-        return []
+def _python_missing():
+    """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
+    ensure_venv()
+    wheels = sorted((REPOSITORY / "target/wheels").glob("ligament-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    if wheels:
+        run([VENV / "bin/pip", "install", "-q", "--no-deps", "--force-reinstall", wheels[-1]], seconds=120)
+    try:
+        run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
+    except CannotMeasure:
+        return [f"the Python package ligament is missing in {VENV} and in target/wheels; build it first: make build"]
+    return []
 
 
 def ensure_venv():
@@ -199,11 +161,7 @@ def build(programs):
             _compile("gcc", "bare.c", f"bare_{kind}", f"-DBARE_{kind.upper()}")
         way = {"one": "view", "two": "into", "loan": "loan"}[kind]
         if f"ligament/{way}" in names:
-            where = Ligament()
-            _compile(
-                "gcc", "ligament.c", f"ligament_{way}", f"-DLIGAMENT_{way.upper()}", f"-I{where.headers}",
-                f"-L{where.library}", f"-Wl,-rpath,{where.library}", "-lligament", "-lm",
-            )  # fmt: skip
+            _compile("gcc", "ligament.c", f"ligament_{way}", f"-DLIGAMENT_{way.upper()}", *Ligament().flags(), "-lm")
     for family in ("openmpi", "mpich"):
         if family in families:
             _compile(f"mpicc.{family}", "mpi.c", f"mpi_{family}")
@@ -240,10 +198,8 @@ def command(program, scratch):
     """The command line of a program; `scratch` is an empty folder for whatever it leaves behind."""
     name = program.name
     python = VENV / "bin/python"
-    if program.family == "openmpi":
-        return ["mpirun.openmpi", "--bind-to", "none", "-np", "2", *program.options, OUT / "mpi_openmpi"]
-    if program.family == "mpich":
-        return ["mpirun.mpich", "-bind-to", "none", "-np", "2", OUT / "mpi_mpich"]
+    if program.family in mpi.TITLES:
+        return [*mpi.launcher(program.family, 2, program.options), OUT / f"mpi_{program.family}"]
     if name in ("muscle3", "ligament/python"):
         model = _model(scratch, python, [HERE / f"peer_{program.family}.py"])
     elif program.family == "ligament":
@@ -262,14 +218,11 @@ def command(program, scratch):
 def versions(programs):
     """The versions of what is measured, as far as these programs are in it."""
     families = {program.family for program in programs}
-    asked = {
-        "openmpi": ("Open MPI", ["mpirun.openmpi", "--version"]),
-        "mpich": ("MPICH", ["mpichversion"]),
-        "zeromq": ("ZeroMQ", ["pkg-config", "--modversion", "libzmq"]),
-    }
-    found = {title: first_line(*words) for family, (title, words) in asked.items() if family in families}
+    found = mpi.versions(families)
+    if "zeromq" in families:
+        found["ZeroMQ"] = first_line("pkg-config", "--modversion", "libzmq")
     if "ligament" in families:
-        found["Ligament"] = first_line(str(Ligament().command), "--version")
+        found["Ligament"] = Ligament().version()
     if families & {"muscle3"} or any(program.name.endswith("/python") for program in programs):
         script = (
             "import sys, importlib.metadata as m;"

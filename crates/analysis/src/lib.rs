@@ -11,8 +11,8 @@ mod startup;
 pub use report::Report;
 
 use ligament_model::{
-    check_structure, read_file, At, Configuration, ExpandOptions, FileModules, Identifier, Modules, Problem,
-    Reference, SettingValue, Version,
+    check_structure, read_file, At, Configuration, FileModules, Identifier, Modules, Problem, Reference,
+    SettingValue, Version,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -171,7 +171,7 @@ fn finish(
     let mut resolved = None;
     if structure_fits {
         startup::check(&flat, &mut problems);
-        match config.expand_with(&ExpandOptions { model: options.model.clone() }) {
+        match config.expand_flat(&flat) {
             Ok(expanded) => resolved = Some(expanded),
             Err(more) => problems.extend(more.0),
         }

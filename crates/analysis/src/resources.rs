@@ -4,9 +4,10 @@ use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};
 use std::collections::HashSet;
 
 pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>) {
+    let names: HashSet<&Reference> = flat.components.iter().map(|c| &c.name).collect();
     let paths: HashSet<Reference> = flat.components.iter().map(|c| flat.name.join(&c.name)).collect();
     for (name, requirements) in &config.resources {
-        if paths.contains(name) || flat.components.iter().any(|c| c.name == *name) {
+        if paths.contains(name) || names.contains(name) {
             continue;
         }
         if config.models.keys().any(|m| *m != flat.name && name.parts().starts_with(m.parts())) {

@@ -11,7 +11,7 @@ const MOST_ROWS: usize = 40;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
-    let report =
+    let mut report =
         match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), Files::MustExist) {
             Ok(report) => report,
             Err(error) => return refuse(arguments, &error),
@@ -19,14 +19,18 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     if !arguments.quiet || !report.is_ok() {
         eprint!("{}", report.to_text());
     }
-    let Some(model) = report.resolved.as_ref().filter(|_| report.is_ok()) else {
+    let found = report.is_ok().then(|| report.resolved.take()).flatten();
+    let Some(model) = found else {
         if arguments.json {
             print(&format!("{}\n", report.to_json()));
         }
         return crate::BAD_USE;
     };
+    let model_text = report.configuration.to_yaml();
+    // Of a large model that is half of the memory, and nobody asks for it again.
+    drop(report);
     for name in &arguments.manual {
-        if let Err(error) = check_instance(model, name) {
+        if let Err(error) = check_instance(&model, name) {
             return refuse(arguments, &format!("--manual: {error}"));
         }
     }
@@ -35,11 +39,11 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         manual: arguments.manual.clone(),
         show: if arguments.quiet || arguments.json { Show::Nothing } else { Show::View },
         model_files: arguments.models.clone(),
-        model_text: report.configuration.to_yaml(),
+        model_text,
     };
     // This process is a run and nothing else.
     ligament_launch::adopt_orphans();
-    match run_model(model, &options, None) {
+    match run_model(&model, &options, None) {
         Ok(result) => {
             tell(arguments, &result);
             result.exit_status()

@@ -1,6 +1,7 @@
 //! All processes that come from this one, as `/proc` has them, and their end. A subreaper sees every one of them: what
 //! loses its parent becomes the subreaper's child, whatever session or group it has put itself into.
 
+use rustix::io::Errno;
 use rustix::process::{getpid, kill_process, wait, Pid, Signal, WaitOptions};
 use std::collections::HashMap;
 use std::fs;
@@ -47,20 +48,30 @@ fn parent_of(pid: i32) -> Option<(i32, bool)> {
 pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     let began = Instant::now();
     let mut ended = std::collections::HashSet::new();
-    loop {
-        let left = descendants();
-        for &pid in &left {
-            let _ = kill_process(pid, Signal::KILL);
+    while has_children() {
+        if began.elapsed() > AT_MOST {
+            let left = descendants();
+            ended.retain(|pid| !left.contains(pid));
+            return Err((ended.len(), left));
         }
-        ended.extend(left.iter().copied());
-        // Each that is reaped may leave us its children; so look again until there is nobody.
+        for pid in descendants() {
+            let _ = kill_process(pid, Signal::KILL);
+            ended.insert(pid);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(ended.len())
+}
+
+/// Whether this process has children, and so descendants: what has ended is taken off the table first, and may leave us
+/// its children.
+fn has_children() -> bool {
+    loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {},
-            Ok(None) if began.elapsed() > AT_MOST => return Err((ended.len() - left.len(), left)),
-            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-            // No children at all.
-            Err(rustix::io::Errno::CHILD) => return Ok(ended.len()),
-            Err(_) => {}
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            // There are none; nothing else can go wrong.
+            Err(_) => return false,
         }
     }
 }

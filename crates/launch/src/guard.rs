@@ -59,6 +59,8 @@ impl Guard {
     pub fn start(lost: impl FnOnce(&str)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
+        // What is free here would be the guard's as well, for as long as it lives.
+        sys::give_back_memory();
         match sys::fork()? {
             Side::Parent(pid) => Ok(Guard { line, pid, told: VecDeque::new(), lives: true }),
             Side::Child => {
@@ -242,6 +244,85 @@ mod tests {
         assert!(matches!(&told, Told::NotStarted { number: 7, why } if why.contains("/nowhere")), "{told:?}");
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "said\n");
         std::fs::remove_file(output).unwrap();
+    }
+
+    /// What such a program prints, once it has ended well.
+    fn printed_by(test: &str, make: impl FnOnce(PathBuf) -> Command) -> String {
+        let output = file(test);
+        let mut guard = Guard::start(|_| {}).unwrap();
+        guard.launch(0, make(output.clone())).unwrap();
+        let pid = started(&mut guard);
+        assert_eq!(next_told(&mut guard), Told::Ended { pid, ended: Ended::Status(0) });
+        let text = std::fs::read_to_string(&output).unwrap();
+        std::fs::remove_file(output).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_program_gets_its_arguments_directory_and_environment_and_nothing_to_read() {
+        let text = printed_by("gets", |output| {
+            let mut all = command(
+                output,
+                "cat; pwd; echo \"$0,$1,$WHAT\"; echo errors >&2; [ $$ = $(cut -d' ' -f5 /proc/$$/stat) ]",
+            );
+            all.arguments.extend(["a b".into(), "".into()]);
+            all.environment.set("WHAT", "c=d");
+            all.directory = "/usr".into();
+            all
+        });
+        assert_eq!(text, "/usr\na b,,c=d\nerrors\n");
+    }
+
+    #[test]
+    fn a_program_finds_signals_as_the_run_found_them() {
+        let text = printed_by("signals", |output| command(output, "grep -E '^Sig(Blk|Ign)' /proc/self/status"));
+        let of = |text: &str, name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        };
+        let here = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        assert_eq!(of(&text, "SigBlk:"), of(&here, "SigBlk:"));
+        // Rust's runtime ignores SIGPIPE, and no program expects that.
+        let pipe = 1 << (Signal::PIPE.as_raw() - 1);
+        assert_eq!(of(&text, "SigIgn:"), of(&here, "SigIgn:") & !pipe);
+    }
+
+    #[test]
+    fn a_script_that_does_not_name_its_interpreter_is_the_shells() {
+        use std::os::unix::fs::PermissionsExt;
+        let script = file("script");
+        std::fs::write(&script, "echo \"$1\"\n").unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let text = printed_by("shells", |output| {
+            let mut all = command(output, "");
+            all.program = script.clone();
+            all.arguments = vec!["said".into()];
+            all
+        });
+        assert_eq!(text, "said\n");
+        std::fs::remove_file(script).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_told_with_the_reason_and_leaves_nothing() {
+        let mut guard = Guard::start(|_| {}).unwrap();
+        let told = |guard: &mut Guard, command: Command| {
+            guard.launch(0, command).unwrap();
+            match next_told(guard) {
+                Told::NotStarted { why, .. } => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        let mut nowhere = command("/dev/null".into(), "");
+        nowhere.directory = "/nowhere".into();
+        assert!(told(&mut guard, nowhere).contains("No such file"));
+        let mut data = command("/dev/null".into(), "");
+        data.program = "/dev/null".into();
+        assert!(told(&mut guard, data).contains("chmod +x"));
+        let why = told(&mut guard, command("/dev/null".into(), "a\0b"));
+        assert!(why.contains("has a NUL in it"), "{why}");
+        let children = format!("/proc/{0}/task/{0}/children", guard.pid());
+        assert_eq!(std::fs::read_to_string(children).unwrap(), "");
     }
 
     #[test]

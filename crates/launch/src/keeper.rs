@@ -93,10 +93,10 @@ impl Keeper {
     fn fulfil(&mut self, wish: Wish) {
         match wish {
             Wish::Start(number, command) => {
-                let news = match command.start(Some(self.blocked)) {
-                    Ok(launched) => {
-                        self.started.insert(launched.pid);
-                        News::Started(number, launched.pid)
+                let news = match command.start(self.blocked) {
+                    Ok(pid) => {
+                        self.started.insert(pid);
+                        News::Started(number, pid)
                     }
                     Err(why) => News::NotStarted(number, why),
                 };

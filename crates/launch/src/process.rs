@@ -1,10 +1,12 @@
 //! Processes of instances: started in a group of their own, tied to the thread that starts them, ended together.
 
 use crate::command::Command;
-use crate::sys;
+use crate::sys::{self, Birth};
+use rustix::fd::OwnedFd;
 use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
+use std::ffi::{CString, NulError};
 use std::fs::OpenOptions;
-use std::process::Stdio;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 /// The limit of open files that this process was born with.
@@ -17,13 +19,6 @@ pub fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// A process that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Launched {
-    /// Its number, which is also that of its process group.
-    pub pid: u32,
-}
-
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -34,30 +29,21 @@ pub enum Ended {
 }
 
 impl Command {
-    /// Starts it. The process dies when the calling *thread* ends, so the caller's thread must last as long as
-    /// the run; nobody waits for it but the caller. `blocked` are the signals that it is born with blocked, where
-    /// they are not the caller's.
+    /// Starts it; gives its number, which is also that of its process group. The process dies when the calling *thread*
+    /// ends, so the caller's thread must last as long as the run; nobody waits for it but the caller, who has all
+    /// signals blocked. `blocked` are those that it is born with blocked. It reads what the caller would read.
     ///
     /// # Errors
     /// What the system says, with the program's path.
-    pub(crate) fn start(&self, blocked: Option<sys::Signals>) -> Result<Launched, String> {
+    pub(crate) fn start(&self, blocked: sys::Signals) -> Result<u32, String> {
         let output =
             OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
                 format!("its output file {} cannot be opened: {error}", self.output.display())
             })?;
-        let errors = output.try_clone().map_err(|error| format!("its output file: {error}"))?;
-        let mut command = std::process::Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .env_clear()
-            .envs(self.environment.iter())
-            .current_dir(&self.directory)
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        sys::tie_to_parent(&mut command, BORN_WITH.get().cloned(), blocked);
-        let child = command.spawn().map_err(|error| {
+        let birth = self.birth(output.into(), blocked).map_err(|NulError { .. }| {
+            format!("{} cannot be started: a text of its command has a NUL in it", self.program.display())
+        })?;
+        let pid = birth.start().map_err(|error| {
             let hint = match error.kind() {
                 std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",
                 // The file itself was found when the command was prepared.
@@ -66,7 +52,27 @@ impl Command {
             };
             format!("{} cannot be started: {error}{hint}", self.program.display())
         })?;
-        Ok(Launched { pid: child.id() })
+        Ok(pid.as_raw_nonzero().get() as u32)
+    }
+
+    fn birth(&self, output: OwnedFd, blocked: sys::Signals) -> Result<Birth, NulError> {
+        let program = CString::new(self.program.as_os_str().as_bytes())?;
+        let mut arguments = vec![program.clone()];
+        for argument in &self.arguments {
+            arguments.push(CString::new(argument.as_bytes())?);
+        }
+        let variables = self.environment.iter();
+        let variables =
+            variables.map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()));
+        Ok(Birth {
+            program,
+            arguments,
+            environment: variables.collect::<Result<_, _>>()?,
+            directory: CString::new(self.directory.as_os_str().as_bytes())?,
+            output,
+            open_files: BORN_WITH.get().cloned(),
+            blocked,
+        })
     }
 }
 

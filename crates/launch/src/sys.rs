@@ -1,37 +1,127 @@
-//! The unsafe part: forking the guard, what a child does between fork and exec, and the few calls of the system that
-//! only C's library offers.
+//! The unsafe part: forking the guard, what a process does between its birth and its program, and the few calls of the
+//! system that only C's library offers.
 
-use rustix::fd::{FromRawFd, OwnedFd, RawFd};
-use rustix::process::{Pid, Resource, Rlimit, Signal};
+use rustix::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 /// A set of signals.
 pub type Signals = libc::sigset_t;
 
-/// Has the child die with the thread that starts it, and gives it the signals that it is to have blocked and, where
-/// one is given, its soft limit of open files.
-pub fn tie_to_parent(command: &mut Command, open_files: Option<Rlimit>, blocked: Option<Signals>) {
-    let parent = rustix::process::getpid();
-    let before_exec = move || {
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have died before the signal was set.
-        if rustix::process::getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
+/// A process that is to be: all that it needs, made ready beforehand, because until it is its program it shares this
+/// process's memory and may allocate nothing.
+pub struct Birth {
+    /// A path with a `/` in it.
+    pub program: CString,
+    /// The first is the program's name for itself.
+    pub arguments: Vec<CString>,
+    /// As `NAME=value`.
+    pub environment: Vec<CString>,
+    pub directory: CString,
+    /// For what it prints, and its errors. It reads from where this process reads.
+    pub output: OwnedFd,
+    /// Its limit of open files, if that is not this process's.
+    pub open_files: Option<Rlimit>,
+    /// The signals that it has blocked.
+    pub blocked: Signals,
+}
+
+impl Birth {
+    /// Starts it, in a group of its own; it dies with the thread that calls this. The thread waits until it is its
+    /// program, but copies nothing of this process, however large that is, as a fork would. All signals must be blocked
+    /// here.
+    ///
+    /// # Errors
+    /// What the system says; nothing is left behind then.
+    pub fn start(&self) -> io::Result<Pid> {
+        let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+            texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+        };
+        let mut unborn = Unborn {
+            birth: self,
+            arguments: pointers(&self.arguments),
+            environment: pointers(&self.environment),
+            parent: rustix::process::getpid(),
+            error: 0,
+        };
+        // For the calls in `be_born`, and for the arguments that execvpe copies where it finds a script without "#!".
+        let words = 4096 + self.arguments.len();
+        let mut stack = Vec::<u128>::with_capacity(words);
+        // SAFETY: with CLONE_VFORK this thread goes on only when the child, in memory shared with it, has become another
+        // program or is gone; so `unborn` and `stack` outlive what the child does with them. What that is stands in
+        // `be_born`. No handler of a signal can run in the child, since signals are blocked.
+        let pid = check(unsafe {
+            let top = stack.as_mut_ptr().add(words).cast();
+            let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+            libc::clone(be_born, top, flags, (&raw mut unborn).cast())
+        })?;
+        let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
+        // SAFETY: the field is valid; the child, which wrote it behind the compiler's back, is over.
+        match unsafe { std::ptr::read_volatile(&raw const unborn.error) } {
+            0 => Ok(pid),
+            error => {
+                let _ = rustix::process::waitpid(Some(pid), WaitOptions::empty());
+                Err(io::Error::from_raw_os_error(error))
+            }
         }
-        if let Some(limit) = open_files {
-            rustix::process::setrlimit(Resource::Nofile, limit)?;
-        }
-        match blocked {
-            Some(signals) => set_blocked(&signals),
-            None => Ok(()),
+    }
+}
+
+struct Unborn<'a> {
+    birth: &'a Birth,
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    parent: Pid,
+    /// Why it did not become its program; 0 if it did.
+    error: i32,
+}
+
+/// The child, until it is its program: only calls of the system.
+extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `Birth::start` passes this and does not touch it meanwhile.
+    let unborn = unsafe { &mut *unborn.cast::<Unborn<'_>>() };
+    let error = match settle(unborn.birth, unborn.parent) {
+        Err(error) => error,
+        Ok(()) => {
+            let (program, arguments) = (unborn.birth.program.as_ptr(), unborn.arguments.as_ptr());
+            // SAFETY: texts and lists of texts that end as they must. It returns only if it fails.
+            unsafe { libc::execvpe(program, arguments, unborn.environment.as_ptr()) };
+            io::Error::last_os_error()
         }
     };
-    // SAFETY: prctl, getppid, setrlimit and sigprocmask allocate nothing and take no locks.
+    unborn.error = error.raw_os_error().unwrap_or(libc::EIO);
+    127
+}
+
+fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have died before the signal was set.
+    if rustix::process::getppid() != Some(parent) {
+        return Err(rustix::io::Errno::SRCH.into());
+    }
+    rustix::process::setpgid(None, None)?;
+    rustix::process::chdir(birth.directory.as_c_str())?;
+    if let Some(limit) = birth.open_files {
+        rustix::process::setrlimit(Resource::Nofile, limit)?;
+    }
+    // SAFETY: the child has descriptors, and ways to handle signals, of its own. Rust's runtime ignores SIGPIPE, which
+    // programs do not expect.
     unsafe {
-        command.pre_exec(before_exec);
+        check(libc::dup2(birth.output.as_raw_fd(), libc::STDOUT_FILENO))?;
+        check(libc::dup2(birth.output.as_raw_fd(), libc::STDERR_FILENO))?;
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+    set_blocked(&birth.blocked)
+}
+
+/// Gives memory that is not used any more back to the system, where the allocator can.
+pub fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: takes a number, and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
 
@@ -98,7 +188,7 @@ pub fn block_all() -> io::Result<Signals> {
 }
 
 /// Blocks these signals and no others.
-pub fn set_blocked(signals: &Signals) -> io::Result<()> {
+fn set_blocked(signals: &Signals) -> io::Result<()> {
     // SAFETY: reads a valid set.
     check(unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) }).map(|_| ())
 }

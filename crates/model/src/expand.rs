@@ -33,7 +33,7 @@ pub struct Resolved {
     /// The model's name.
     pub name: String,
     /// The components, without multiplicity.
-    pub components: Vec<FlatComponent>,
+    pub components: Vec<ResolvedComponent>,
     /// The programs that they use.
     pub programs: Vec<Program>,
     /// All instances; those of a component stand together, the last index running fastest.
@@ -44,6 +44,17 @@ pub struct Resolved {
     pub settings: Settings,
     /// What stands under `ligament:`.
     pub ligament: LigamentOptions,
+}
+
+/// What instances are copies of. Their ports are the instances'.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedComponent {
+    /// Its path from the root model.
+    pub name: Reference,
+    /// The shape of its set of instances.
+    pub multiplicity: Vec<usize>,
+    /// The name of its implementation.
+    pub implementation: Option<Reference>,
 }
 
 /// A running copy of a component.
@@ -107,6 +118,16 @@ pub struct Channel {
     pub filters: Arc<[ConduitFilter]>,
 }
 
+impl From<&FlatComponent> for ResolvedComponent {
+    fn from(component: &FlatComponent) -> ResolvedComponent {
+        ResolvedComponent {
+            name: component.name.clone(),
+            multiplicity: component.multiplicity.clone(),
+            implementation: component.implementation.clone(),
+        }
+    }
+}
+
 impl Resolved {
     /// The port at an end of a channel.
     pub fn port(&self, end: Endpoint) -> &ResolvedPort {
@@ -151,7 +172,12 @@ impl Configuration {
             return Err(Problems(problems));
         }
         let flat = self.flatten(options.model.as_ref()).map_err(|p| Problems(vec![p]))?;
-        Expander::new(self, &flat).expand()
+        self.expand_flat(&flat)
+    }
+
+    /// As `expand_with`, of the flattened model, for a caller who has checked the structure and resolved the imports.
+    pub fn expand_flat(&self, flat: &FlatModel) -> Result<Resolved, Problems> {
+        Expander::new(self, flat).expand()
     }
 }
 
@@ -208,7 +234,7 @@ impl<'a> Expander<'a> {
         let (programs, instances) = self.instances(total as usize);
         Ok(Resolved {
             name: flat.name.to_string(),
-            components: flat.components.clone(),
+            components: flat.components.iter().map(ResolvedComponent::from).collect(),
             programs,
             instances,
             channels,

@@ -23,7 +23,9 @@ pub mod yaml;
 pub use builder::{BuildError, ModelBuilder};
 pub use checkpoints::{CheckpointRule, Checkpoints};
 pub use configuration::{Configuration, Import, Version};
-pub use expand::{Channel, Endpoint, ExpandOptions, Resolved, ResolvedInstance, ResolvedPort, NO_SLOT};
+pub use expand::{
+    Channel, Endpoint, ExpandOptions, Resolved, ResolvedComponent, ResolvedInstance, ResolvedPort, NO_SLOT,
+};
 pub use flatten::{FlatComponent, FlatConduit, FlatEnd, FlatModel};
 pub use graph::{
     Component, Conduit, ConduitFilter, MatchingTimelines, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT,

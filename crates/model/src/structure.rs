@@ -6,7 +6,7 @@ use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, S
 use crate::identity::{parts_to_string, Identifier, Part, Reference};
 use crate::problem::{nearest, At, Problem};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::hash_map::{Entry, HashMap};
 
 /// The ports of each component of a model, in the order of its components: those it declares, else those of
 /// its implementation, else those that the model's conduits name, marked as inferred.
@@ -99,8 +99,27 @@ struct Check<'a, 'p> {
     model: &'a Model,
     ports: Vec<Cow<'a, Ports>>,
     problems: &'p mut Vec<Problem>,
-    /// Receivers already connected: their slots (`None` for the whole port), and by which conduit.
-    receivers: HashMap<&'a [Part], HashMap<Option<usize>, &'a Conduit>>,
+    /// Receiving ports already connected.
+    receivers: HashMap<&'a [Part], Taken<'a>>,
+}
+
+/// By which conduits a receiving port is connected.
+enum Taken<'a> {
+    /// By one, which gives no slot.
+    Whole(&'a Conduit),
+    /// By one for each of these slots.
+    Slots(HashMap<usize, &'a Conduit>),
+}
+
+/// One end of a conduit, and what it names.
+#[derive(Clone, Copy)]
+struct End<'a> {
+    /// Empty for a port of the model itself.
+    path: &'a [Part],
+    port: &'a Identifier,
+    slot: Option<usize>,
+    /// The component of this path, with its position, if there is one.
+    component: Option<(usize, &'a Reference, &'a Component)>,
 }
 
 impl<'a> Check<'a, '_> {
@@ -109,7 +128,8 @@ impl<'a> Check<'a, '_> {
     }
 
     fn conduit(&mut self, conduit: &'a Conduit) {
-        if self.is_reversed(conduit) {
+        let (from, to) = (self.look_up(conduit.sending_end()), self.look_up(conduit.receiving_end()));
+        if self.is_reversed(from, to) {
             self.error(
                 "wrong-direction",
                 &conduit.at,
@@ -121,8 +141,8 @@ impl<'a> Check<'a, '_> {
             );
             return;
         }
-        let sender = self.end(conduit, Side::Sender);
-        let receiver = self.end(conduit, Side::Receiver);
+        let sender = self.end(conduit, from, Side::Sender);
+        let receiver = self.end(conduit, to, Side::Receiver);
         if let (Some(s), Some(r)) = (sender, receiver) {
             if s && r {
                 self.error(
@@ -136,24 +156,28 @@ impl<'a> Check<'a, '_> {
         self.one_sender(conduit);
     }
 
-    /// Whether a conduit would be right if its ends were exchanged.
-    fn is_reversed(&self, conduit: &Conduit) -> bool {
-        let operator = |end: Option<(&[Part], &Identifier, Option<usize>)>| {
-            let (path, port, _) = end?;
-            let port = self.ports[self.model.components.get_index_of(path)?].get(port)?;
+    fn look_up(&self, end: Option<(&'a [Part], &'a Identifier, Option<usize>)>) -> Option<End<'a>> {
+        let (path, port, slot) = end?;
+        Some(End { path, port, slot, component: self.model.components.get_full(path) })
+    }
+
+    /// Whether a conduit between these would be right if its ends were exchanged.
+    fn is_reversed(&self, from: Option<End<'_>>, to: Option<End<'_>>) -> bool {
+        let operator = |end: Option<End<'_>>| {
+            let (end, (index, ..)) = end.and_then(|end| Some((end, end.component?)))?;
+            let port = self.ports[index].get(end.port)?;
             (!port.inferred).then_some(port.operator)
         };
-        let (from, to) = (operator(conduit.sending_end()), operator(conduit.receiving_end()));
-        from.is_some_and(Operator::receives) && to.is_some_and(Operator::sends)
+        operator(from).is_some_and(Operator::receives) && operator(to).is_some_and(Operator::sends)
     }
 
     /// Checks one end; says whether it is a port of the model itself, `None` if it is wrong.
-    fn end(&mut self, conduit: &'a Conduit, side: Side) -> Option<bool> {
-        let (end, reference, at) = match side {
-            Side::Sender => (conduit.sending_end(), &conduit.sender, &conduit.at),
-            Side::Receiver => (conduit.receiving_end(), &conduit.receiver, &conduit.receiver_at),
+    fn end(&mut self, conduit: &'a Conduit, end: Option<End<'a>>, side: Side) -> Option<bool> {
+        let (reference, at) = match side {
+            Side::Sender => (&conduit.sender, &conduit.at),
+            Side::Receiver => (&conduit.receiver, &conduit.receiver_at),
         };
-        let Some((path, port, slot)) = end else {
+        let Some(End { path, port, slot, component }) = end else {
             self.error(
                 "bad-conduit",
                 at,
@@ -174,7 +198,7 @@ impl<'a> Check<'a, '_> {
             }
             return self.model_port(port, slot, side, at).then_some(true);
         }
-        let Some((index, name, component)) = self.model.components.get_full(path) else {
+        let Some((index, name, component)) = component else {
             let path = parts_to_string(path);
             let names: Vec<String> = self.model.components.keys().map(Reference::to_string).collect();
             let advice = match nearest(&path, names.iter().map(String::as_str)) {
@@ -324,13 +348,26 @@ impl<'a> Check<'a, '_> {
             [stem @ .., Part::Index(slot)] => (stem, Some(*slot)),
             stem => (stem, None),
         };
-        let earlier = self.receivers.entry(stem).or_default();
-        let clash = match slot {
-            Some(_) => earlier.get(&None).or_else(|| earlier.get(&slot)),
-            None => earlier.values().next(),
-        }
-        .copied();
-        earlier.entry(slot).or_insert(conduit);
+        let clash = match (self.receivers.entry(stem), slot) {
+            (Entry::Vacant(place), slot) => {
+                place.insert(match slot {
+                    None => Taken::Whole(conduit),
+                    Some(slot) => Taken::Slots(HashMap::from([(slot, conduit)])),
+                });
+                None
+            }
+            (Entry::Occupied(taken), slot) => match (taken.into_mut(), slot) {
+                (Taken::Whole(first), _) => Some(*first),
+                (Taken::Slots(slots), None) => slots.values().next().copied(),
+                (Taken::Slots(slots), Some(slot)) => match slots.entry(slot) {
+                    Entry::Occupied(first) => Some(*first.get()),
+                    Entry::Vacant(place) => {
+                        place.insert(conduit);
+                        None
+                    }
+                },
+            },
+        };
         if let Some(first) = clash {
             let port = match stem {
                 [.., Part::Name(port)] => port.as_str(),
