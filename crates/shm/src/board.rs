@@ -28,7 +28,9 @@ pub struct Doorbell {
     control: AtomicU32,
     /// Whether the owner is counted as awake.
     awake: AtomicU32,
-    spare: [AtomicU32; 12],
+    /// The core on which the owner began to wait last, plus one; 0 if it never did.
+    core: AtomicU32,
+    spare: [AtomicU32; 11],
     /// Who sleeps on the futex, in loom's world.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
@@ -46,6 +48,7 @@ impl Doorbell {
             parked: AtomicU32::new(0),
             control: AtomicU32::new(0),
             awake: AtomicU32::new(0),
+            core: AtomicU32::new(0),
             spare: std::array::from_fn(|_| AtomicU32::new(0)),
             #[cfg(loom)]
             sleepers: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
@@ -58,32 +61,45 @@ impl Doorbell {
         self.control.load(Ordering::Acquire)
     }
 
-    /// After a publication: wakes the owner if it is parked for `what`.
+    /// After a publication: wakes the owner if it is parked for `what`, and tells whether it was.
     #[inline]
-    pub fn ring_if_parked(&self, what: u32) {
+    pub fn ring_if_parked(&self, what: u32, first: impl FnOnce()) -> bool {
         barrier::light();
-        if self.parked.load(Ordering::Relaxed) & what != 0 {
-            self.ring();
-        }
+        self.parked.load(Ordering::Relaxed) & what != 0 && self.ring(first)
     }
 
-    /// Wakes the owner if it is parked.
+    /// Wakes the owner if it is parked, and tells whether it was; before it is woken, does what comes `first`.
     ///
     /// The flag goes first and the bell after it: a ring that takes the flag of a park has the bell still before
     /// it, so that this park cannot sleep on. (The other way round a late ring could take the flag of the next
     /// park without waking it; loom found that.)
     #[cold]
-    pub fn ring(&self) {
-        if self.parked.swap(0, Ordering::SeqCst) != 0 {
+    pub fn ring(&self, first: impl FnOnce()) -> bool {
+        let parked = self.parked.swap(0, Ordering::SeqCst) != 0;
+        if parked {
+            first();
             self.bell.fetch_add(1, Ordering::SeqCst);
             wake(self);
         }
+        parked
     }
 
     /// The agent: there is something in the owner's socket.
     pub fn call(&self) {
         self.control.fetch_add(1, Ordering::SeqCst);
-        self.ring();
+        self.ring(|| {});
+    }
+
+    /// The owner begins to wait on this core.
+    pub fn waits_on(&self, core: u32) {
+        if self.core.load(Ordering::Relaxed) != core + 1 {
+            self.core.store(core + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the owner is awake and was last seen on this core.
+    pub fn is_awake_on(&self, core: u32) -> bool {
+        self.core.load(Ordering::Relaxed) == core + 1 && self.awake.load(Ordering::Relaxed) != 0
     }
 
     /// Parks the owner, unless `ready` says that there is no need: `sleep` is told the bell as it was before, and
@@ -231,6 +247,13 @@ impl Board {
         head.awake.load(Ordering::Relaxed) <= head.cores.load(Ordering::Relaxed)
     }
 
+    /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was. It counts
+    /// as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
+    #[inline]
+    pub fn ring_if_parked(&self, bell: &Doorbell, what: u32) -> bool {
+        bell.ring_if_parked(what, || self.wake_up(bell))
+    }
+
     /// Counts an endpoint as awake.
     pub fn wake_up(&self, bell: &Doorbell) {
         if bell.awake.swap(1, Ordering::SeqCst) == 0 {
@@ -278,7 +301,7 @@ mod model {
             let (b, m) = (bell.clone(), message.clone());
             let sender = loom::thread::spawn(move || {
                 m.store(1, Ordering::Release);
-                b.ring_if_parked(FOR_MESSAGES);
+                b.ring_if_parked(FOR_MESSAGES, || {});
             });
             if message.load(Ordering::Acquire) == 0 {
                 park(&bell, || message.load(Ordering::Acquire) == 1);
@@ -302,7 +325,7 @@ mod model {
                     let (b, m) = (bell.clone(), messages.clone());
                     loom::thread::spawn(move || {
                         m.fetch_add(1, Ordering::Release);
-                        b.ring_if_parked(FOR_MESSAGES);
+                        b.ring_if_parked(FOR_MESSAGES, || {});
                     })
                 })
                 .collect();

@@ -117,6 +117,11 @@ impl Custodian for Line {
         shared.clock
     }
 
+    /// Each endpoint has a core of its own.
+    fn core(&self) -> u32 {
+        self.actor.me
+    }
+
     fn give_way(&mut self) {
         self.actor.hook();
     }

@@ -2,7 +2,7 @@
 //! also after its endpoint is gone.
 
 use crate::area::Inbox;
-use crate::board::{Board, Doorbell, FOR_CREDIT};
+use crate::board::{Board, FOR_CREDIT};
 use crate::memory::{Mapping, ShmError};
 use ligament_wire::{Bytes, Keeper};
 use rustix::fd::OwnedFd;
@@ -39,7 +39,7 @@ impl Link {
     #[inline]
     pub fn wake_sender(&self) {
         if let Some(bell) = self.board.doorbell(self.sender) {
-            Doorbell::ring_if_parked(bell, FOR_CREDIT);
+            self.board.ring_if_parked(bell, FOR_CREDIT);
         }
     }
 }

@@ -61,6 +61,10 @@ pub trait Custodian {
     fn give_way(&mut self) {
         rustix::thread::sched_yield();
     }
+    /// The core that this runs on.
+    fn core(&self) -> u32 {
+        rustix::thread::sched_getcpu() as u32
+    }
     /// Sleeps until the endpoint's doorbell is no longer `seen`, or until `at_most` has passed.
     fn sleep(&mut self, bell: &Doorbell, seen: u32, at_most: Duration) {
         bell.sleep(seen, at_most);
@@ -166,6 +170,10 @@ pub struct Endpoint<C> {
     /// Something was taken in since the wait began, or since the endpoint last looked again: memory may have gone
     /// back to a sender with it.
     stirred: bool,
+    /// Somebody was woken since the last wait.
+    rang: bool,
+    /// In the last long wait, whoever it was for was on this core too.
+    crowded: bool,
     /// Bytes that views hold, as last looked up, and those lent since.
     pinned_guess: u64,
     pinned_looks: u32,
@@ -257,6 +265,8 @@ impl<C: Custodian> Endpoint<C> {
             control_seen: 0,
             look_again: None,
             stirred: false,
+            rang: false,
+            crowded: false,
             pinned_guess: 0,
             pinned_looks: 0,
             pinned_limit,

@@ -404,7 +404,9 @@ impl<C: Custodian> Endpoint<C> {
         }
         ring.writer.publish(header, &self.body.words[..used]);
         if let Some(bell) = self.board.doorbell(to.endpoint) {
-            bell.ring_if_parked(FOR_MESSAGES);
+            if self.board.ring_if_parked(bell, FOR_MESSAGES) {
+                self.rang = true;
+            }
         }
         Ok(())
     }

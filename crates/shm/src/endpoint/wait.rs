@@ -13,6 +13,10 @@ const BRIEF: u32 = 256;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
 /// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
+/// How long to spin before whoever may want this core all the same gets a chance: a yield for nothing takes 0.3 µs.
+const TURN_NS: u64 = 20_000;
+/// How many channels are looked at for a peer on the same core.
+const PEERS_LOOKED_AT: usize = 8;
 /// Steps of claiming memory between two looks at what is waited for: about a microsecond.
 const CLAIMS: u32 = 8;
 /// Yields before parking.
@@ -48,6 +52,10 @@ impl<C: Custodian> Endpoint<C> {
         mut done: impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         self.tidy();
+        if std::mem::take(&mut self.rang) {
+            // Who was woken may stand on this core's queue, and takes a while in any case.
+            self.custodian.give_way();
+        }
         for i in 0..BRIEF {
             self.take_in()?;
             if done(self)? {
@@ -56,7 +64,7 @@ impl<C: Custodian> Endpoint<C> {
             if i % 64 == 0 {
                 self.prepare();
                 self.hear_agent()?;
-                if !self.board.may_spin() {
+                if self.crowded || !self.board.may_spin() {
                     break;
                 }
             }
@@ -69,6 +77,24 @@ impl<C: Custodian> Endpoint<C> {
         let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
         self.status().end_wait(seen);
         result
+    }
+
+    /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from running.
+    fn shares_core(&mut self, awaiting: &Awaiting<'_>) -> bool {
+        let core = self.custodian.core();
+        self.bell().waits_on(core);
+        let on_core = |endpoint: u32| {
+            endpoint != self.index && self.board.doorbell(endpoint).is_some_and(|bell| bell.is_awake_on(core))
+        };
+        match *awaiting {
+            Awaiting::Message(channels) => channels
+                .iter()
+                .take(PEERS_LOOKED_AT)
+                .any(|&channel| on_core(self.inn[self.receives[channel].peer].endpoint)),
+            Awaiting::Credit { channel, .. } => on_core(self.out[self.sends[channel].peer].endpoint),
+            Awaiting::Slots { peer } => on_core(self.out[peer].endpoint),
+            Awaiting::Memory => self.out.iter().take(PEERS_LOOKED_AT).any(|peer| on_core(peer.endpoint)),
+        }
     }
 
     /// What a wait can do for the next message to be sent.
@@ -165,7 +191,9 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
         let mut yields = 0;
-        let mut spinning = true;
+        self.crowded = self.shares_core(awaiting);
+        let mut spinning = !self.crowded;
+        let mut turn = began;
         loop {
             self.take_in()?;
             if done(self)? {
@@ -191,6 +219,12 @@ impl<C: Custodian> Endpoint<C> {
             }
             spinning = spinning && *seen - began < SPIN_NS && self.board.may_spin();
             if spinning {
+                if *seen - turn >= TURN_NS {
+                    self.custodian.give_way();
+                    turn = *seen;
+                    self.crowded = self.shares_core(awaiting);
+                    spinning = !self.crowded;
+                }
                 continue;
             }
             if yields < YIELDS {
@@ -201,6 +235,7 @@ impl<C: Custodian> Endpoint<C> {
             self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
             *seen = self.custodian.now();
             yields = 0;
+            self.crowded = self.shares_core(awaiting);
             if self.interrupt.as_ref().is_some_and(|check| check()) {
                 return Err(ShmError::Interrupted);
             }
