@@ -23,6 +23,13 @@ fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
     }
 }
 
+/// The message with its code at the end.
+#[pyfunction]
+#[pyo3(name = "_with_code")]
+pub fn with_its_code(text: &str) -> String {
+    with_code(text).into_owned()
+}
+
 /// A use of the library that cannot work.
 pub fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
     raise(py, "UsageError", text.into())

@@ -98,9 +98,8 @@ fn a_message_allocates_as_often_as_the_page_says() {
     });
     assert_eq!(as_before, (0, 0), "slab, like the one before");
 
-    let another = each(|sender, encoder, i| {
-        plan(&array(if i % 2 == 0 { &[1023] } else { &[1024] }), sender, encoder)
-    });
+    let another =
+        each(|sender, encoder, i| plan(&array(if i % 2 == 0 { &[1023] } else { &[1024] }), sender, encoder));
     assert_eq!(another, (0, 0), "slab, another array");
 
     let body = 64 + 8192;
