@@ -20,7 +20,10 @@ pub(crate) fn check(arguments: &Check) -> i32 {
         if report.is_ok() {
             print(&in_a_word(&report));
         } else {
-            eprintln!("{}; ligament explain CODE says more about one", count(report.errors(), "error"));
+            let first =
+                report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code);
+            let which = if report.errors() == 1 { "it" } else { "the first" };
+            eprintln!("{}; more about {which}: ligament explain {first}", count(report.errors(), "error"));
         }
     }
     if report.is_ok() {
