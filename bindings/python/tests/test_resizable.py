@@ -152,7 +152,7 @@ def test_a_vector_port_joined_to_a_scalar_one_ends_the_run_with_advice(run_in):
 
 @pytest.mark.parametrize("slots", [(0,), (1,), (0, 1)], ids=["slot 0", "slot 1", "both"])
 def test_a_wait_for_any_slot_ends_with_what_comes_for_one_of_them_and_with_the_conduit(run_in, slots):
-    rounds = 4000
+    rounds = 2000
     model = Model("dialogue")
     model.add("asker", ports={"O_I": ["question"], "S": ["answer"]})
     model.add("teller", ports={"S": ["question"], "O_I": ["answer"]})

@@ -178,7 +178,7 @@ pub(crate) struct Config {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
     /// The code, such as no-such-port.
-    #[arg(value_parser = Codes)]
+    #[arg(value_parser = Codes, hide_possible_values = true)]
     pub code: Option<String>,
     /// Print it as JSON.
     #[arg(long)]

@@ -26,7 +26,12 @@ fn refuse(arguments: &Explain, code: &str) -> i32 {
         Some(near) => format!("there is no code \"{code}\"; did you mean \"{near}\"?"),
         None => format!("there is no code \"{code}\"; \"ligament explain\" lists all"),
     };
-    crate::fail(arguments.json, &error, crate::BAD_USE)
+    if arguments.json {
+        return crate::fail(true, &error, crate::BAD_USE);
+    }
+    // Who asks for a code is not sent to ask for one more.
+    eprintln!("ligament: {error}");
+    crate::BAD_USE
 }
 
 fn json(mut value: serde_json::Value) -> String {
