@@ -19,50 +19,36 @@ def ligament():
     return found
 
 
-@pytest.fixture(scope="session")
-def compile_cpp(tmp_path_factory):
-    """Compiles one C++ file against the build tree, once a session."""
+def compiler(tmp_path_factory, *command):
+    """A function that compiles a source file against the build tree with `command`, once a session."""
     made = {}
 
     def compile(source):
         source = Path(source)
         if source not in made:
             program = tmp_path_factory.mktemp("programs") / source.stem
+            built = ROOT / "target/release"
             subprocess.run(
-                [
-                    "g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program),
-                    f"-I{ROOT}/bindings/cpp/include", f"-I{ROOT}/crates/capi/include",
-                    f"-L{ROOT}/target/release", "-lligament", f"-Wl,-rpath,{ROOT}/target/release",
-                ],
+                [*command, "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program),
+                 f"-I{ROOT}/crates/capi/include", f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"],
                 check=True,
             )
             made[source] = program
         return made[source]
 
     return compile
+
+
+@pytest.fixture(scope="session")
+def compile_cpp(tmp_path_factory):
+    """Compiles one C++ file."""
+    return compiler(tmp_path_factory, "g++", "-std=c++17", f"-I{ROOT}/bindings/cpp/include")
 
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory):
-    """Compiles one C file against the build tree, once a session."""
-    made = {}
-
-    def compile(source):
-        source = Path(source)
-        if source not in made:
-            program = tmp_path_factory.mktemp("programs") / source.stem
-            subprocess.run(
-                [
-                    "gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program),
-                    f"-I{ROOT}/crates/capi/include", f"-L{ROOT}/target/release", "-lligament",
-                    f"-Wl,-rpath,{ROOT}/target/release",
-                ],
-                check=True,
-            )
-            made[source] = program
-        return made[source]
-
-    return compile
+    """Compiles one C file."""
+    return compiler(tmp_path_factory, "gcc", "-std=c11")
 
 
 class Ran:

@@ -271,7 +271,7 @@ class Run:
     def judge_leftovers(self, state):
         if state in ("done", "failed", "stopped", "interrupted"):
             names = [path.name for path in self.directory.iterdir()]
-            left = [name for name in names if name == "token" or ".new-" in name]
+            left = [name for name in names if name in ("token", ".reserved") or ".new-" in name]
             if left:
                 self.problems.append(f"left in the run directory: {left}")
         if left := list(self.temporary.iterdir()):

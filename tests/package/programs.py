@@ -1,23 +1,31 @@
 """The two codes of the tests, in each language, and the model that joins them: the macro code sends 0, 2, 4, the micro
 code answers with squares, whatever the language of each."""
 
-C = {
-    "macro": """#include <ligament.h>
+def in_c(ports, step):
+    """A code in C that does `step` in each pass of its reuse loop."""
+    return f"""#include <ligament.h>
 #include <stdio.h>
 #include <stdlib.h>
 static lig_error error;
-static void check(lig_status status) {
-    if (status != LIG_OK) { fprintf(stderr, "%s\\n", error.message); exit(1); }
-}
-int main(void) {
-    const lig_port ports[] = {{LIG_O_I, "state"}, {LIG_S, "result"}};
-    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 2};
+static void check(lig_status status) {{
+    if (status != LIG_OK) {{ fprintf(stderr, "%s\\n", error.message); exit(1); }}
+}}
+int main(void) {{
+    const lig_port ports[] = {{{ports}}};
+    const lig_instance_options options = {{.size = sizeof options, .ports = ports, .port_count = 2}};
     lig_instance *instance;
     bool again;
     check(lig_instance_create(&options, &instance, &error));
     for (check(lig_reuse_instance(instance, &again, &error)); again;
-         check(lig_reuse_instance(instance, &again, &error))) {
-        for (int t = 0; t < 3; ++t) {
+         check(lig_reuse_instance(instance, &again, &error))) {{
+{step}    }}
+    lig_instance_free(instance);
+}}
+"""
+
+
+C = {
+    "macro": in_c('{LIG_O_I, "state"}, {LIG_S, "result"}', """        for (int t = 0; t < 3; ++t) {
             const lig_send_options at = {.size = sizeof at, .timestamp = t};
             lig_message *answer;
             double value;
@@ -27,36 +35,15 @@ int main(void) {
             lig_message_free(answer);
             printf("%g\\n", value);
         }
-    }
-    lig_instance_free(instance);
-}
-""",
-    "micro": """#include <ligament.h>
-#include <stdio.h>
-#include <stdlib.h>
-static lig_error error;
-static void check(lig_status status) {
-    if (status != LIG_OK) { fprintf(stderr, "%s\\n", error.message); exit(1); }
-}
-int main(void) {
-    const lig_port ports[] = {{LIG_F_INIT, "start"}, {LIG_O_F, "end"}};
-    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 2};
-    lig_instance *instance;
-    bool again;
-    check(lig_instance_create(&options, &instance, &error));
-    for (check(lig_reuse_instance(instance, &again, &error)); again;
-         check(lig_reuse_instance(instance, &again, &error))) {
-        lig_message *start;
+"""),
+    "micro": in_c('{LIG_F_INIT, "start"}, {LIG_O_F, "end"}', """        lig_message *start;
         double level;
         check(lig_receive(instance, "start", NULL, &start, &error));
         check(lig_value_float(lig_message_value(start), &level, &error));
         lig_message_free(start);
         const lig_send_options at = {.size = sizeof at};
         check(lig_send_float(instance, "end", &at, level * level, &error));
-    }
-    lig_instance_free(instance);
-}
-""",
+"""),
 }
 
 CPP = {

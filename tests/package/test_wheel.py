@@ -5,6 +5,8 @@ import platform
 import re
 import subprocess
 import zipfile
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
 import pytest
 from environment import ROOT
@@ -83,3 +85,28 @@ def test_licence_and_headers_are_in_it(unpacked):
             f"{data}/lib/pkgconfig/ligament.pc", f"{data}/lib/cmake/ligament/ligamentConfig.cmake",
             "ligament/py.typed"} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")], sorted(names)
+
+
+def test_everything_that_is_linked_in_is_named_with_its_licence(unpacked):
+    notices = (unpacked / "ligament-0.1.0.dist-info/licenses/THIRD-PARTY-LICENCES.txt").read_text()
+    tree = subprocess.run(
+        ["cargo", "tree", "--locked", "--offline", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format",
+         "{p}|{l}", "-p", "ligament-cli", "-p", "ligament-capi", "-p", "ligament-python"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout
+    linked = set(re.findall(r"^(\S+) v(\S+)\|(.*?)(?: \(\*\))?$", tree, re.M))
+    missing = [crate for crate in linked if "{} {} ({})".format(*crate) not in notices]
+    assert len(linked) > 30 and not missing, f"not named: {missing}"
+    info = email.message_from_string((unpacked / "ligament-0.1.0.dist-info/METADATA").read_text())
+    assert set(info.get_all("License-File")) == {"LICENSE", "THIRD-PARTY-LICENCES.txt"}
+
+
+def test_a_licence_that_is_not_taken_is_refused():
+    script = SourceFileLoader("licences", str(ROOT / "packaging/third-party-licences"))
+    licences = module_from_spec(spec_from_loader("licences", script))
+    script.exec_module(licences)
+    for taken in ["MIT", "MIT OR Apache-2.0", "MIT/Apache-2.0", "(MIT OR Apache-2.0) AND Unicode-3.0", "GPL-3.0 OR MIT",
+                  "Apache-2.0 WITH LLVM-exception OR GPL-2.0"]:
+        assert licences.is_taken(taken), taken
+    for refused in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT OR GPL-3.0) AND LGPL-2.1", "", None, "MIT OR", "(MIT"]:
+        assert not licences.is_taken(refused), refused

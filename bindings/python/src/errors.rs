@@ -1,12 +1,17 @@
 //! The core's errors as Python's exceptions. The classes are Python's own, in `ligament/_errors.py`.
 
+use ligament_catalogue::with_code;
 use ligament_instance::Error;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// Raises class `name` of `ligament._errors` with this text.
+/// Raises class `name` of `ligament._errors` with this text, and its code where to read more about it.
 pub fn raise(py: Python<'_>, name: &str, text: String) -> PyErr {
+    exception(py, name, with_code(&text).into_owned())
+}
+
+fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let class = MODULE
         .get_or_try_init(py, || PyModule::import(py, "ligament._errors").map(Bound::unbind))
@@ -16,6 +21,13 @@ pub fn raise(py: Python<'_>, name: &str, text: String) -> PyErr {
         Ok(class) => PyErr::from_type(class, text),
         Err(error) => error,
     }
+}
+
+/// The message with its code at the end.
+#[pyfunction]
+#[pyo3(name = "_with_code")]
+pub fn with_its_code(text: &str) -> String {
+    with_code(text).into_owned()
 }
 
 /// A use of the library that cannot work.
@@ -44,5 +56,5 @@ pub fn instance(py: Python<'_>, error: Error) -> PyErr {
         Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         _ => "TransportError",
     };
-    raise(py, class, error.to_string())
+    exception(py, class, error.to_string())
 }

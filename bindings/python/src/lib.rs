@@ -20,6 +20,8 @@ mod _ligament {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
+    use super::errors::with_its_code;
+    #[pymodule_export]
     use super::instance::round_trip;
     #[pymodule_export]
     use super::instance::Instance;

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import pipe
 
-from ligament import Instance, Message, Model, Operator, RunError, Settings, UsageError
+from ligament import ClosedError, Instance, Message, Model, Operator, RunError, Settings, UsageError
 
 
 def test_f_init_takes_in_as_many_messages_as_the_sender_has_slots(run_in):
@@ -148,3 +148,39 @@ def test_a_vector_port_joined_to_a_scalar_one_ends_the_run_with_advice(run_in):
     functions = {"sender": component({Operator.O_F: ["out[]"]}), "receiver": component({Operator.F_INIT: ["in"]})}
     with pytest.raises(RunError, match="joined to a .* port of .*; declare both"):
         run_in(pipe(), functions)
+
+
+@pytest.mark.parametrize("slots", [(0,), (1,), (0, 1)], ids=["slot 0", "slot 1", "both"])
+def test_a_wait_for_any_slot_ends_with_what_comes_for_one_of_them_and_with_the_conduit(run_in, slots):
+    rounds = 2000
+    model = Model("dialogue")
+    model.add("asker", ports={"O_I": ["question"], "S": ["answer"]})
+    model.add("teller", ports={"S": ["question"], "O_I": ["answer"]})
+    model.connect("asker.question", "teller.question")
+    model.connect("teller.answer", "asker.answer")
+
+    def asker():
+        instance = Instance({Operator.O_I: ["question[]"], Operator.S: ["answer"]})
+        while instance.reuse_instance():
+            instance.set_port_length("question", 2)
+            for i in range(rounds):
+                # Now at once, now a little later: at every moment of the other side's looking.
+                for _ in range(i % 50):
+                    pass
+                instance.send("question", Message(float(i), data=i), slots[i % len(slots)])
+                assert instance.receive("answer").data == i
+
+    def teller():
+        instance = Instance({Operator.S: ["question[]"], Operator.O_I: ["answer"]})
+        while instance.reuse_instance():
+            for i in range(rounds):
+                slot = slots[i % len(slots)]
+                # Both orders of looking: at the slot to which it comes first, or last.
+                wanted = [("question", (slot + i // 2) % 2), ("question", (slot + i // 2 + 1) % 2)]
+                port, message = instance.receive_any(wanted)
+                assert (port, message.data) == (("question", slot), i)
+                instance.send("answer", message)
+            with pytest.raises(ClosedError, match="all of the ports waited for have ended"):
+                instance.receive_any([("question", 0), ("question", 1)])
+
+    run_in(model, {"asker": asker, "teller": teller})

@@ -72,6 +72,8 @@ pub struct PlannedChannel {
     pub to: End,
     /// Bytes that may be under way.
     pub budget: u64,
+    /// The most bytes that a message may have; none means: as many as memory allows.
+    pub limit: Option<u64>,
 }
 
 /// Who is joined to whom: follows from the channels.
@@ -167,6 +169,7 @@ impl Wiring {
             peer: peer.instance,
             credit: self.credits[id as usize],
             budget: channel.budget,
+            limit: channel.limit,
             peer_port: plan.end_name(peer),
         }
     }
@@ -213,6 +216,7 @@ impl Plan {
             from: end(channel.from),
             to: end(channel.to),
             budget: channel.budget.unwrap_or(budget),
+            limit: channel.message_size,
         });
         Ok(Plan {
             run: run.to_owned(),

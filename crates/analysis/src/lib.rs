@@ -11,8 +11,8 @@ mod startup;
 pub use report::Report;
 
 use ligament_model::{
-    check_structure, read_file, At, Configuration, FileModules, Identifier, Modules, Problem, Reference,
-    SettingValue, Version,
+    check_structure, read_file, At, Configuration, FileModules, Identifier, LigamentOptions, Modules, Problem,
+    Reference, SettingValue, Version,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -27,6 +27,8 @@ pub struct CheckOptions {
     pub settings: Vec<(Reference, SettingValue)>,
     /// Which components need no program in the files, because code is given for them.
     pub given: Given,
+    /// Limits that replace those of the files.
+    pub limits: LigamentOptions,
     /// Whether to look for executables and other files on this machine.
     pub files: Files,
 }
@@ -132,6 +134,7 @@ fn finish(
     for (name, value) in &options.settings {
         config.settings.set(name.clone(), value.clone());
     }
+    config.ligament.update(options.limits.clone());
     // What a failed import would have brought is not reported as missing once more.
     let mut imported: HashSet<Identifier> = config.imports.iter().map(|i| i.name.clone()).collect();
     problems.extend(config.resolve_imports(modules));

@@ -59,7 +59,7 @@ impl Report {
 
     /// The problems as text, one a line, each line ended.
     pub fn to_text(&self) -> String {
-        self.problems.iter().map(|p| format!("{p}\n")).collect()
+        self.problems.iter().map(|p| format!("{p} [{}]\n", p.code)).collect()
     }
 
     /// The report as a JSON object: `ok`, `errors`, `warnings`, and `problems` with `severity`, `code`,

@@ -36,6 +36,10 @@ enum Command {
     /// Compile a program with `cc code.c $(ligament config --cflags --libs)`; let CMake find the package with
     /// `cmake -Dligament_DIR=$(ligament config --cmake)`. Without an option, shows everything.
     Config(Config),
+    /// Say what the code of an error means, and what to do; without a code, list all.
+    ///
+    /// Messages end with their code: `(ligament explain no-such-port)`.
+    Explain(Explain),
     /// Print a script that completes this command's arguments in a shell.
     ///
     /// For bash: `source <(ligament completions bash)`.
@@ -70,6 +74,8 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end, and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub limits: crate::limits::Limits,
 }
 
 #[derive(Debug, clap::Args)]
@@ -169,6 +175,38 @@ pub(crate) struct Config {
     pub json: bool,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The code, such as no-such-port.
+    #[arg(value_parser = Codes, hide_possible_values = true)]
+    pub code: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Any text, of which shells complete the codes that there are.
+#[derive(Clone)]
+struct Codes;
+
+impl clap::builder::TypedValueParser for Codes {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        clap::builder::StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = clap::builder::PossibleValue> + '_>> {
+        let codes = ligament_catalogue::entries().iter().map(|entry| entry.code);
+        Some(Box::new(codes.map(clap::builder::PossibleValue::new)))
+    }
+}
+
 /// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the run
 /// failed, 2 bad use or a bad model, 130 interrupted.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
@@ -193,6 +231,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Join(join) => crate::client::join(&join),
         Command::Config(config) => crate::config::config(&config, home.as_deref()),
+        Command::Explain(explain) => crate::explain::explain(&explain),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);

@@ -2,22 +2,16 @@
 
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, Files, Report};
-use ligament_model::{parse_assignment, Reference};
+use ligament_model::{parse_assignment, LigamentOptions, Reference};
 use std::path::PathBuf;
 
 /// Everything that is wrong with a model: exit status 0 if it can be run, else 2.
 pub(crate) fn check(arguments: &Check) -> i32 {
     let files = if arguments.elsewhere { Files::Elsewhere } else { Files::MustExist };
-    let report = match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), files) {
+    let limits = LigamentOptions::default();
+    let report = match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), limits, files) {
         Ok(report) => report,
-        Err(error) => {
-            if arguments.json {
-                print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
-            } else {
-                crate::complain(&error);
-            }
-            return crate::BAD_USE;
-        }
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     if arguments.json {
         print(&format!("{}\n", report.to_json()));
@@ -26,7 +20,10 @@ pub(crate) fn check(arguments: &Check) -> i32 {
         if report.is_ok() {
             print(&in_a_word(&report));
         } else {
-            eprintln!("{}", count(report.errors(), "error"));
+            let first =
+                report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code);
+            let which = if report.errors() == 1 { "it" } else { "the first" };
+            eprintln!("{}; more about {which}: ligament explain {first}", count(report.errors(), "error"));
         }
     }
     if report.is_ok() {
@@ -57,16 +54,17 @@ fn in_a_word(report: &Report) -> String {
     )
 }
 
-/// Reads model files and settings as a command line gives them. The error is about the command line itself.
+/// Reads model files, settings and limits as a command line gives them. The error is about the command line itself.
 pub(crate) fn read(
     models: &[PathBuf],
     settings: &[String],
     model: Option<&str>,
+    limits: LigamentOptions,
     files: Files,
 ) -> Result<Report, String> {
     let settings: Result<Vec<_>, String> =
         settings.iter().map(|text| parse_assignment(text).map_err(|error| format!("-s: {error}"))).collect();
     let model = model.map(Reference::new).transpose().map_err(|error| format!("--model: {error}"))?;
-    let options = CheckOptions { model, settings: settings?, files, ..CheckOptions::default() };
+    let options = CheckOptions { model, settings: settings?, limits, files, ..CheckOptions::default() };
     Ok(ligament_analysis::check(models, &options))
 }

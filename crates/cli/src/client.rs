@@ -48,15 +48,6 @@ fn ask(
     }
 }
 
-fn failed(json: bool, error: &str, status: i32) -> i32 {
-    if json {
-        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
-    } else {
-        crate::complain(error);
-    }
-    status
-}
-
 /// `ligament status`
 pub(crate) fn status(arguments: &Status) -> i32 {
     let told = find_run(&arguments.run).and_then(|run| {
@@ -66,7 +57,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     });
     let (run, mut record, now) = match told {
         Ok(told) => told,
-        Err(error) => return failed(arguments.json, &error, crate::BAD_USE),
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     let lost = now.is_none() && record.state == RunState::Running;
     let mut json = now.unwrap_or_else(|| serde_json::to_value(&record).unwrap_or_default());
@@ -148,8 +139,8 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
             }
             crate::DONE
         }
-        Ok((None, name)) => failed(arguments.json, &format!("{name} is not running"), crate::FAILED),
-        Err(error) => failed(arguments.json, &error, crate::BAD_USE),
+        Ok((None, name)) => crate::fail(arguments.json, &format!("{name} is not running"), crate::FAILED),
+        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
 
@@ -162,7 +153,7 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     });
     let answer = match asked {
         Ok(answer) => answer,
-        Err(error) => return failed(false, &error, crate::BAD_USE),
+        Err(error) => return crate::fail(false, &error, crate::BAD_USE),
     };
     let empty = serde_json::Map::new();
     let environment = answer["environment"].as_object().unwrap_or(&empty);
@@ -183,5 +174,5 @@ pub(crate) fn join(arguments: &Join) -> i32 {
         false => program.clone(),
     };
     let error = std::process::Command::new(&program).args(rest).envs(pairs).current_dir(directory).exec();
-    failed(false, &format!("{} cannot be started: {error}", found.display()), crate::BAD_USE)
+    crate::fail(false, &format!("{} cannot be started: {error}", found.display()), crate::BAD_USE)
 }

@@ -6,6 +6,8 @@ mod check;
 mod client;
 mod config;
 mod deadlock;
+mod explain;
+mod limits;
 mod logs;
 mod lost;
 mod observe;
@@ -24,7 +26,18 @@ pub const BAD_USE: i32 = 2;
 /// Exit status: interrupted.
 pub const INTERRUPTED: i32 = 130;
 
-/// Says on standard error what is wrong.
+/// Says on standard error what is wrong, and where to read more about it.
 fn complain(text: &str) {
-    eprintln!("ligament: {text}");
+    eprintln!("ligament: {}", ligament_catalogue::with_code(text));
+}
+
+/// Says that a command has failed, as the user wants to read it. Gives back the exit status.
+fn fail(json: bool, error: &str, status: i32) -> i32 {
+    if json {
+        let code = ligament_catalogue::code_of(error);
+        arguments::print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error, "code": code })));
+    } else {
+        complain(error);
+    }
+    status
 }

@@ -2,10 +2,10 @@
 
 use crate::arguments::Logs;
 use crate::client::record_of;
-use ligament_manager::{find_run, RunDirectory, RunLog, RunState};
+use ligament_manager::{find_run, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Shows a log.
@@ -74,16 +74,16 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
             }
         }
         if let Some(file) = &mut file {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).map_err(wrong)?;
-            if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
+            if !show_rest(file, &mut out).map_err(wrong)? {
                 return Ok(());
             }
         }
         if let Some(mut old) = file.take_if(|file| is_another(file, path)) {
-            let mut rest = Vec::new();
-            old.read_to_end(&mut rest).map_err(wrong)?;
-            let _ = out.write_all(&rest);
+            show_rest(&mut old, &mut out).map_err(wrong)?;
+            if path != run.log() {
+                // An output that is put together at the run's end: nothing in it is new.
+                return Ok(());
+            }
             continue;
         }
         match &watch {
@@ -91,6 +91,13 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
             _ => return Ok(()),
         }
     }
+}
+
+/// Shows what has been added to a file. False if nobody reads it any more (`| head`).
+fn show_rest(file: &mut File, out: &mut impl Write) -> std::io::Result<bool> {
+    let mut bytes = Vec::new();
+    read_output(file, &mut bytes)?;
+    Ok(out.write_all(&bytes).and_then(|()| out.flush()).is_ok())
 }
 
 /// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the old

@@ -19,10 +19,11 @@ pub(crate) fn write_down(run: &RunDirectory, began: Moment, record: RunRecord, w
             log.add(Level::Error, "run", &format!("the run failed: {why}"));
         }
         let text = serde_json::to_string_pretty(&record).unwrap_or_default();
-        if let Err(error) = run.write("run.json", &format!("{text}\n")) {
+        if let Err(error) = run.write_record(&format!("{text}\n")) {
             crate::complain(&error);
         }
     }
     let _ = std::fs::remove_file(run.token());
+    run.give_reserve_back();
     run.remove_unfinished(pid);
 }

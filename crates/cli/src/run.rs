@@ -11,11 +11,11 @@ const MOST_ROWS: usize = 40;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
-    let mut report =
-        match read(&arguments.models, &arguments.settings, arguments.model.as_deref(), Files::MustExist) {
-            Ok(report) => report,
-            Err(error) => return refuse(arguments, &error),
-        };
+    let (model, limits) = (arguments.model.as_deref(), arguments.limits.options());
+    let mut report = match read(&arguments.models, &arguments.settings, model, limits, Files::MustExist) {
+        Ok(report) => report,
+        Err(error) => return refuse(arguments, &error),
+    };
     if !arguments.quiet || !report.is_ok() {
         eprint!("{}", report.to_text());
     }
@@ -53,12 +53,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
 }
 
 fn refuse(arguments: &Run, error: &str) -> i32 {
-    if arguments.json {
-        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
-    } else {
-        crate::complain(error);
-    }
-    crate::BAD_USE
+    crate::fail(arguments.json, error, crate::BAD_USE)
 }
 
 /// How it went: the reason first.
@@ -68,6 +63,9 @@ fn tell(arguments: &Run, result: &RunResult) {
         let mut json = serde_json::to_value(record).unwrap_or_default();
         json["ok"] = (record.state == RunState::Done).into();
         json["directory"] = result.directory.display().to_string().into();
+        if let Some(reason) = &record.reason {
+            json["code"] = ligament_catalogue::code_of(reason).into();
+        }
         if let Some((_, lines)) = &result.failed {
             json["last_lines"] = lines.clone().into();
         }

@@ -8,8 +8,8 @@ use crate::view::View;
 use ligament_agent::{Core, Exit, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
-    in_bytes, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
-    Watch, DEFAULT_LOG,
+    in_bytes, InstanceRecord, Level, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord, RunState,
+    Standing, Watch, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use ligament_wire::control::ENV_IDENTITY;
@@ -123,6 +123,8 @@ pub fn run_model<'a>(
         _ if view.is_some() => None,
         _ => Some(Level::Info),
     };
+    let outputs: Vec<PathBuf> =
+        plan.instances.iter().map(|instance| directory.output(&instance.name)).collect();
     let mut runtime = Runtime {
         model,
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
@@ -139,7 +141,9 @@ pub fn run_model<'a>(
             plan.channels.iter().map(|channel| ((channel.from.instance, channel.to.instance), channel.budget)),
         ),
         ends: None,
+        outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
     };
+    runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
     let guard = runtime.prepare_all().and_then(|()| runtime.guard());
     // The guard stays until all is written down.
@@ -206,6 +210,7 @@ struct Runtime<'a> {
     watch: Watch,
     /// How the run ends, once it does.
     ends: Option<Outcome>,
+    outputs: Outputs,
 }
 
 impl Runtime<'_> {
@@ -277,6 +282,7 @@ impl Runtime<'_> {
         self.record.state = RunState::Failed;
         self.record.reason = Some(why.clone());
         self.save();
+        self.directory.give_reserve_back();
         why
     }
 
@@ -318,7 +324,7 @@ impl Runtime<'_> {
 
     fn save(&self) {
         let text = serde_json::to_string_pretty(&self.record).unwrap_or_default();
-        if let Err(error) = self.directory.write("run.json", &format!("{text}\n")) {
+        if let Err(error) = self.directory.write_record(&format!("{text}\n")) {
             crate::complain(&error);
         }
     }
@@ -355,9 +361,22 @@ impl Runtime<'_> {
         };
         let level = if failed.is_some() { Level::Error } else { Level::Info };
         self.log.add(level, "run", &last);
+        self.outputs.close();
         self.save();
+        self.directory.give_reserve_back();
         let _ = std::fs::remove_file(self.directory.token());
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
+    }
+
+    /// Keeps what the instances print within its limit.
+    fn watch_outputs(&mut self) {
+        for (instance, said) in self.outputs.look() {
+            let name = self.name(instance as u32);
+            match said {
+                Ok(text) => self.add(Level::Info, &name, &text),
+                Err(text) => self.add(Level::Warning, &name, &text),
+            }
+        }
     }
 
     /// Whether the run is deadlocked, and what to do about it.
@@ -519,6 +538,7 @@ impl Host for Runtime<'_> {
                 screen.draw(self.model, &seen, &records, view.now);
             }
         }
+        self.watch_outputs();
         if view.core.ending().is_some() {
             return Vec::new();
         }

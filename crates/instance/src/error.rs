@@ -1,5 +1,6 @@
 //! What can go wrong in an instance's calls: one enum, with messages that say what, where, and what to do.
 
+use ligament_catalogue::with_code;
 use ligament_shm::ShmError;
 use std::fmt;
 
@@ -37,6 +38,7 @@ impl Error {
     pub(crate) fn during(error: ShmError, what: impl FnOnce() -> String) -> Error {
         match error {
             ShmError::OutOfMemory { .. } => Error::OutOfMemory(format!("{}: {error}", what())),
+            ShmError::TooLarge { .. } => Error::Usage(format!("{}: {error}", what())),
             ShmError::TimedOut => Error::TimedOut(format!("{}: {error}", what())),
             ShmError::Interrupted => Error::Interrupted,
             ShmError::RunEnds(_) | ShmError::AgentGone => Error::RunEnds(format!("{}: {error}", what())),
@@ -51,13 +53,13 @@ impl fmt::Display for Error {
             Error::Registration(text)
             | Error::Usage(text)
             | Error::Unexpected(text)
-            | Error::Closed(text)
             | Error::SettingUnset(text)
             | Error::SettingType(text)
-            | Error::TimedOut(text)
             | Error::OutOfMemory(text)
             | Error::RunEnds(text)
-            | Error::System(text) => f.write_str(text),
+            | Error::System(text) => f.write_str(&with_code(text)),
+            // Many codes go on after these: nothing is looked up for them.
+            Error::Closed(text) | Error::TimedOut(text) => f.write_str(text),
             Error::Interrupted => f.write_str("interrupted by a signal"),
         }
     }

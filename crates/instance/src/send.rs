@@ -18,7 +18,8 @@ impl Instance {
     /// Nothing happens on a port that is not connected.
     ///
     /// # Errors
-    /// `Usage` for a port that is not there or does not send; `OutOfMemory`; `RunEnds`; `Interrupted`.
+    /// `Usage` for a port that is not there or does not send, or a message larger than the model allows;
+    /// `OutOfMemory`; `RunEnds`; `Interrupted`.
     #[inline]
     pub fn send(
         &mut self,
@@ -259,6 +260,6 @@ impl Instance {
     #[cold]
     pub(crate) fn while_sending(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
-        Error::during(error, || format!("sending on port {}", here.describe(slot)))
+        Error::during(error, || format!("sending on port {} of {}", here.describe(slot), self.name()))
     }
 }

@@ -3,13 +3,16 @@
 
 use crate::clock::Moment;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where runs are made unless the user says otherwise, beside the place from which the command is called.
 const RUNS: &str = "runs";
 const LATEST: &str = "latest";
+/// Room that is set aside for a run's record, bytes: for the run, and for each instance.
+const RESERVED: u64 = 16 << 10;
+const RESERVED_EACH: u64 = 1 << 10;
 
 /// A run's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +108,52 @@ impl RunDirectory {
         write_whole(&self.path.join(name), text.as_bytes(), 0o666)
     }
 
+    /// Sets room aside for the record of a run of so many instances, so that it can be written at the run's end though
+    /// the disk is full then. That there is no room now is no reason not to run.
+    pub fn reserve(&self, instances: usize) {
+        let bytes = RESERVED + RESERVED_EACH * instances as u64;
+        let set_aside = || -> io::Result<()> {
+            let file = fs::File::create(self.reserved())?;
+            match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+                Err(rustix::io::Errno::OPNOTSUPP) => {
+                    io::copy(&mut io::repeat(0).take(bytes), &mut &file).map(|_| ())
+                }
+                other => Ok(other?),
+            }
+        };
+        if set_aside().is_err() {
+            self.give_reserve_back();
+        }
+    }
+
+    /// What was set aside is not needed any more.
+    pub fn give_reserve_back(&self) {
+        let _ = fs::remove_file(self.reserved());
+    }
+
+    fn reserved(&self) -> PathBuf {
+        self.path.join(".reserved")
+    }
+
+    /// Writes the record of the run in one step; where the disk is full, into the room that was set aside for it.
+    ///
+    /// # Errors
+    /// What the system says, with the path.
+    pub fn write_record(&self, text: &str) -> Result<(), String> {
+        self.write("run.json", text).or_else(|error| {
+            let into_reserve = || -> io::Result<()> {
+                let file = fs::OpenOptions::new().write(true).open(self.reserved())?;
+                if file.metadata()?.len() < text.len() as u64 {
+                    return Err(io::ErrorKind::StorageFull.into());
+                }
+                (&file).write_all(text.as_bytes())?;
+                file.set_len(text.len() as u64)?;
+                fs::rename(self.reserved(), self.record())
+            };
+            into_reserve().map_err(|_| error)
+        })
+    }
+
     /// Removes what process `pid` was about to write when it ended.
     pub fn remove_unfinished(&self, pid: u32) {
         let ending = unfinished(pid);
@@ -127,7 +176,7 @@ impl RunDirectory {
     pub fn last_lines(&self, instance: &str, count: usize) -> Vec<String> {
         const TAIL: u64 = 64 << 10;
         let read = || -> io::Result<Vec<u8>> {
-            use io::{Read, Seek};
+            use io::Seek;
             let mut file = fs::File::open(self.output(instance))?;
             let len = file.metadata()?.len();
             file.seek(io::SeekFrom::Start(len.saturating_sub(TAIL)))?;

@@ -5,11 +5,12 @@ use crate::configuration::{is_implicit_port, Configuration};
 use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
-use crate::options::{LigamentOptions, DEFAULT_INSTANCES};
+use crate::options::{LigamentOptions, OfConduit, DEFAULT_INSTANCES};
 use crate::problem::{At, Problem, Problems};
 use crate::program::{Program, Resources};
 use crate::settings::Settings;
 use crate::structure::check_structure;
+use indexmap::IndexMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -114,6 +115,8 @@ pub struct Channel {
     pub to: Endpoint,
     /// How many bytes may be on their way; `None` for the run's own default.
     pub budget: Option<u64>,
+    /// How many bytes a message may have; `None` for as many as memory allows.
+    pub message_size: Option<u64>,
     /// What happens to messages on the way, in order.
     pub filters: Arc<[ConduitFilter]>,
 }
@@ -420,7 +423,9 @@ impl<'a> Expander<'a> {
         counts: &[usize],
         first: &[u32],
     ) -> Result<Vec<Channel>, Problems> {
-        let mut budgets = Budgets::new(&self.config.ligament);
+        let options = &self.config.ligament;
+        let mut budgets = OfConduits::new(options.budget, &options.budgets);
+        let mut message_sizes = OfConduits::new(options.message_size, &options.message_sizes);
         let none: Arc<[ConduitFilter]> = Arc::from([]);
         let mut channels = Vec::with_capacity(ends.len());
         for (conduit, end) in self.flat.conduits.iter().zip(ends) {
@@ -435,6 +440,7 @@ impl<'a> Expander<'a> {
                 some => Arc::from(some),
             };
             let budget = budgets.of(self.flat, conduit);
+            let message_size = message_sizes.of(self.flat, conduit);
             let slot_of = |slot: Option<usize>| slot.map_or(NO_SLOT, |s| s as u32);
             let fewer = counts[sender].min(counts[receiver]).max(1);
             let inner = (many / fewer) as u32;
@@ -449,11 +455,13 @@ impl<'a> Expander<'a> {
                     from: Endpoint { instance: first[sender] + s, port: from, slot: s_slot },
                     to: Endpoint { instance: first[receiver] + r, port: to, slot: r_slot },
                     budget,
+                    message_size,
                     filters: Arc::clone(&filters),
                 });
             }
         }
-        let unused = budgets.unused();
+        let mut unused = budgets.unused("a budget");
+        unused.extend(message_sizes.unused("a message size"));
         match unused.is_empty() {
             true => Ok(channels),
             false => Err(Problems(unused)),
@@ -522,24 +530,24 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// Budgets by what they are given for, and which of them were found.
-struct Budgets<'a> {
-    options: &'a LigamentOptions,
+/// Sizes for single conduits by what they are given for, and which of them were found.
+struct OfConduits<'a> {
+    default: Option<u64>,
+    sizes: &'a IndexMap<String, OfConduit>,
     used: Vec<bool>,
     by_port: HashMap<(&'a Reference, Option<&'a Reference>), usize>,
 }
 
-impl<'a> Budgets<'a> {
-    fn new(options: &'a LigamentOptions) -> Budgets<'a> {
-        let by_port =
-            options.budgets.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
-        Budgets { options, used: vec![false; options.budgets.len()], by_port }
+impl<'a> OfConduits<'a> {
+    fn new(default: Option<u64>, sizes: &'a IndexMap<String, OfConduit>) -> OfConduits<'a> {
+        let by_port = sizes.values().enumerate().map(|(i, b)| ((&b.port, b.receiver.as_ref()), i)).collect();
+        OfConduits { default, sizes, used: vec![false; sizes.len()], by_port }
     }
 
-    /// The budget of a conduit: its own, its receiver's, its sender's, or the default.
+    /// The size for a conduit: its own, its receiver's, its sender's, or the default.
     fn of(&mut self, flat: &FlatModel, conduit: &FlatConduit) -> Option<u64> {
         if self.by_port.is_empty() {
-            return self.options.budget;
+            return self.default;
         }
         let from = flat.components[conduit.from.component].name.child(&conduit.from.port);
         let to = flat.components[conduit.to.component].name.child(&conduit.to.port);
@@ -547,20 +555,21 @@ impl<'a> Budgets<'a> {
         for key in [(&from, Some(&to)), (&to, None), (&from, None)] {
             if let Some(index) = self.by_port.get(&key) {
                 self.used[*index] = true;
-                found = found.or(Some(self.options.budgets[*index].bytes));
+                found = found.or(Some(self.sizes[*index].bytes));
             }
         }
-        found.or(self.options.budget)
+        found.or(self.default)
     }
 
-    fn unused(&self) -> Vec<Problem> {
-        let unused = self.options.budgets.iter().zip(&self.used).filter(|(_, used)| !**used);
+    /// Those for no conduit of the model; `what` they are.
+    fn unused(&self, what: &str) -> Vec<Problem> {
+        let unused = self.sizes.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused
-            .map(|((name, budget), _)| {
+            .map(|((name, size), _)| {
                 Problem::error(
                     "unknown-conduit",
-                    &budget.at,
-                    format!("a budget is given for \"{name}\", but no conduit of the model has this name"),
+                    &size.at,
+                    format!("{what} is given for \"{name}\", but no conduit of the model has this name"),
                     "write a port as component.port, or a conduit as \"sender.port -> receiver.port\"",
                 )
             })

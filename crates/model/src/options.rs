@@ -43,14 +43,13 @@ impl WaitMode {
 /// How many instances a model may have that says nothing of it.
 pub const DEFAULT_INSTANCES: u64 = 10_000;
 
-/// A conduit's budget: for the conduits of a port, or for one between two ports.
+/// A size for the conduits of a port, or for one conduit between two ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct OfConduit {
     /// The sending or receiving port.
     pub port: Reference,
     /// The receiving port, if the first is a sending one and only this conduit is meant.
     pub receiver: Option<Reference>,
-    /// Bytes that may be on their way.
     pub bytes: u64,
     /// Where this is written.
     pub at: At,
@@ -65,20 +64,36 @@ pub struct LigamentOptions {
     pub budget: Option<u64>,
     /// Memory that one reader's live views may keep before `receive` copies instead.
     pub reader_pinned: Option<u64>,
+    /// How large a message may be, on every conduit for which nothing else is said.
+    pub message_size: Option<u64>,
     /// How large the run's log may get before it begins anew; the one before is kept.
     pub log: Option<u64>,
+    /// How much is kept of what each instance prints.
+    pub output: Option<u64>,
     /// How many instances the model may have.
     pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
-    pub budgets: IndexMap<String, Budget>,
+    pub budgets: IndexMap<String, OfConduit>,
+    /// How large a message may be on single conduits, named in the same way.
+    pub message_sizes: IndexMap<String, OfConduit>,
 }
 
 impl LigamentOptions {
     /// The keys that may stand under `ligament:`.
-    pub const KEYS: &'static [&'static str] =
-        &["memory", "budget", "budgets", "reader_pinned", "log", "instances", "wait"];
+    pub const KEYS: &'static [&'static str] = &[
+        "memory",
+        "budget",
+        "budgets",
+        "reader_pinned",
+        "message_size",
+        "message_sizes",
+        "log",
+        "output",
+        "instances",
+        "wait",
+    ];
 
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
@@ -90,10 +105,13 @@ impl LigamentOptions {
         self.memory = overlay.memory.or(self.memory);
         self.budget = overlay.budget.or(self.budget);
         self.reader_pinned = overlay.reader_pinned.or(self.reader_pinned);
+        self.message_size = overlay.message_size.or(self.message_size);
         self.log = overlay.log.or(self.log);
+        self.output = overlay.output.or(self.output);
         self.instances = overlay.instances.or(self.instances);
         self.wait = overlay.wait.or(self.wait);
         self.budgets.extend(overlay.budgets);
+        self.message_sizes.extend(overlay.message_sizes);
     }
 }
 

@@ -125,7 +125,9 @@ impl Configuration {
             ("memory", options.memory),
             ("budget", options.budget),
             ("reader_pinned", options.reader_pinned),
+            ("message_size", options.message_size),
             ("log", options.log),
+            ("output", options.output),
             ("instances", options.instances),
         ];
         for (key, value) in sizes {
@@ -136,10 +138,12 @@ impl Configuration {
         if let Some(wait) = options.wait {
             out.pair(1, "wait", wait.name());
         }
-        if !options.budgets.is_empty() {
-            out.line(1, "budgets:");
-            for (name, budget) in &options.budgets {
-                out.pair(2, &text(name), &budget.bytes.to_string());
+        for (key, sizes) in [("budgets", &options.budgets), ("message_sizes", &options.message_sizes)] {
+            if !sizes.is_empty() {
+                out.line(1, &format!("{key}:"));
+                for (name, size) in sizes {
+                    out.pair(2, &text(name), &size.bytes.to_string());
+                }
             }
         }
     }

@@ -17,6 +17,8 @@ pub const PAGE: usize = 4096;
 pub enum ShmError {
     /// The memory for `bytes` is not to be had; `reason` says whose limit was reached.
     OutOfMemory { bytes: u64, reason: String },
+    /// A message of `bytes` on a conduit whose messages may have `limit` bytes.
+    TooLarge { bytes: u64, limit: u64 },
     /// A system call failed.
     System { call: &'static str, error: Errno },
     /// The other side of the agent's socket is gone.
@@ -37,6 +39,11 @@ impl fmt::Display for ShmError {
             ShmError::OutOfMemory { bytes, reason } => {
                 write!(f, "no memory for {bytes} more bytes of messages: {reason}")
             }
+            ShmError::TooLarge { bytes, limit } => write!(
+                f,
+                "the message has {bytes} bytes, and one on this conduit may have {limit}; send less at a time, or raise \
+                 \"message_size\" under \"ligament:\" in the model (or --message-size of \"ligament run\")"
+            ),
             ShmError::System { call, error } => write!(f, "{call}: {error}"),
             ShmError::AgentGone => write!(f, "the agent of this run is gone; the run has ended"),
             ShmError::RunEnds(why) => write!(f, "the run is ending: {why}"),

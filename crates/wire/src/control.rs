@@ -267,6 +267,9 @@ pub struct ChannelInfo {
     /// The port at the other end, such as `micro[3].init`, for messages to people.
     #[n(6)]
     pub peer_port: String,
+    /// The most bytes that a message may have; none means: as many as memory allows.
+    #[n(7)]
+    pub limit: Option<u64>,
 }
 
 /// What an endpoint learns when it registers.

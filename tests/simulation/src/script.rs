@@ -330,7 +330,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
             End { instance, port: ports.len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
-        channels.push(PlannedChannel { from, to, budget });
+        channels.push(PlannedChannel { from, to, budget, limit: None });
     }
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
     Plan { run: "simulated".into(), instances, channels, memory: Some(memory), pinned_limit, ..Plan::default() }

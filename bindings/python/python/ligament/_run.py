@@ -9,7 +9,7 @@ from typing import Any
 
 from ._errors import ModelError, RunError
 from ._fork import Waiting
-from ._ligament import Settings, _Prepared
+from ._ligament import Settings, _Prepared, _with_code
 from ._model import Model
 
 
@@ -120,7 +120,7 @@ def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str
 
 
 def _why(result: RunResult) -> str:
-    text = result.reason or f"the run was {result.state}"
+    text = _with_code(result.reason or f"the run was {result.state}")
     if result.last_lines:
         text += f"\nThe last lines of {result.failed}:\n  " + "\n  ".join(result.last_lines)
     return f"{text}\nRun directory: {result.directory}"

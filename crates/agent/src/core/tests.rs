@@ -30,8 +30,8 @@ fn plan() -> Plan {
             instance("micro", vec![port("init", Operator::FInit), port("final", Operator::OF)]),
         ],
         channels: vec![
-            PlannedChannel { from: end(MACRO, 0), to: end(MICRO, 0), budget: 1000 },
-            PlannedChannel { from: end(MICRO, 1), to: end(MACRO, 1), budget: 1000 },
+            PlannedChannel { from: end(MACRO, 0), to: end(MICRO, 0), budget: 1000, limit: None },
+            PlannedChannel { from: end(MICRO, 1), to: end(MACRO, 1), budget: 1000, limit: None },
         ],
         ..Plan::default()
     }

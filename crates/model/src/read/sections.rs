@@ -4,9 +4,10 @@ use super::fields::Reader;
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
-use crate::options::{parse_bytes, Budget, LigamentOptions, WaitMode};
+use crate::options::{parse_bytes, LigamentOptions, OfConduit, WaitMode};
 use crate::settings::SettingValue;
 use crate::yaml::{Kind, Node};
+use indexmap::IndexMap;
 
 impl Reader {
     pub(super) fn imports(&mut self, node: &Node, out: &mut Configuration) {
@@ -177,17 +178,17 @@ impl Reader {
     pub(super) fn ligament(&mut self, node: &Node, out: &mut Configuration) {
         let map = self.mapping(node, "the section \"ligament\"", LigamentOptions::KEYS);
         let options = &mut out.ligament;
-        if let Some(node) = map.get("memory") {
-            options.memory = self.bytes(node, "memory");
-        }
-        if let Some(node) = map.get("budget") {
-            options.budget = self.bytes(node, "budget");
-        }
-        if let Some(node) = map.get("reader_pinned") {
-            options.reader_pinned = self.bytes(node, "reader_pinned");
-        }
-        if let Some(node) = map.get("log") {
-            options.log = self.bytes(node, "log");
+        for (key, size) in [
+            ("memory", &mut options.memory),
+            ("budget", &mut options.budget),
+            ("reader_pinned", &mut options.reader_pinned),
+            ("message_size", &mut options.message_size),
+            ("log", &mut options.log),
+            ("output", &mut options.output),
+        ] {
+            if let Some(node) = map.get(key) {
+                *size = self.bytes(node, key);
+            }
         }
         if let Some(node) = map.get("instances") {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
@@ -196,29 +197,45 @@ impl Reader {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
         }
         if let Some(node) = map.get("budgets") {
-            for (key, value) in self.pairs(node, "budgets") {
-                let Some(name) = self.key(key) else { continue };
-                let Some(bytes) = self.bytes(value, &format!("the budget of {name}")) else { continue };
-                if name == "default" {
-                    options.budget = Some(bytes);
-                    continue;
-                }
-                let (port, receiver) = match name.split_once("->") {
-                    Some((from, to)) => (from.trim(), Some(to.trim())),
-                    None => (name.as_str(), None),
-                };
-                let port: Option<Reference> = self.reference_from(port, &key.at, "the port");
-                let receiver = match receiver {
-                    Some(to) => match self.reference_from(to, &key.at, "the port") {
-                        Some(to) => Some(to),
-                        None => continue,
-                    },
-                    None => None,
-                };
-                if let Some(port) = port {
-                    let at = key.at.clone();
-                    options.budgets.insert(name, Budget { port, receiver, bytes, at });
-                }
+            self.of_conduits(node, "budgets", "the budget", &mut options.budget, &mut options.budgets);
+        }
+        if let Some(node) = map.get("message_sizes") {
+            let (default, sizes) = (&mut options.message_size, &mut options.message_sizes);
+            self.of_conduits(node, "message_sizes", "the message size", default, sizes);
+        }
+    }
+
+    /// Sizes for single conduits, by the text that names them; that of `default` is for all others.
+    fn of_conduits(
+        &mut self,
+        node: &Node,
+        key: &str,
+        what: &str,
+        default: &mut Option<u64>,
+        sizes: &mut IndexMap<String, OfConduit>,
+    ) {
+        for (key, value) in self.pairs(node, key) {
+            let Some(name) = self.key(key) else { continue };
+            let Some(bytes) = self.bytes(value, &format!("{what} of {name}")) else { continue };
+            if name == "default" {
+                *default = Some(bytes);
+                continue;
+            }
+            let (port, receiver) = match name.split_once("->") {
+                Some((from, to)) => (from.trim(), Some(to.trim())),
+                None => (name.as_str(), None),
+            };
+            let port: Option<Reference> = self.reference_from(port, &key.at, "the port");
+            let receiver = match receiver {
+                Some(to) => match self.reference_from(to, &key.at, "the port") {
+                    Some(to) => Some(to),
+                    None => continue,
+                },
+                None => None,
+            };
+            if let Some(port) = port {
+                let at = key.at.clone();
+                sizes.insert(name, OfConduit { port, receiver, bytes, at });
             }
         }
     }

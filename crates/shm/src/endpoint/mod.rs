@@ -119,6 +119,10 @@ struct OutChannel {
     peer: usize,
     credit: u32,
     budget: u64,
+    /// The most bytes that a message may have.
+    limit: u64,
+    /// What may be under way without a second look: the budget, or less where messages are limited to less.
+    at_once: u64,
     /// Bytes sent, and how many of them were credited when last looked.
     sent: u64,
     credited: u64,
@@ -178,6 +182,8 @@ pub struct Endpoint<C> {
     pinned_guess: u64,
     pinned_looks: u32,
     pinned_limit: u64,
+    /// Looks for a message that found none and did not wait.
+    fruitless: u32,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
 }
@@ -209,11 +215,14 @@ impl<C: Custodian> Endpoint<C> {
                     out.push(OutPeer::new(channel.peer));
                     out.len() - 1
                 });
+                let limit = channel.limit.unwrap_or(u64::MAX);
                 OutChannel {
                     id: channel.id,
                     peer,
                     credit: channel.credit,
                     budget: channel.budget,
+                    limit,
+                    at_once: send::at_once(channel.budget, limit),
                     sent: 0,
                     credited: 0,
                     sequence: 0,
@@ -270,6 +279,7 @@ impl<C: Custodian> Endpoint<C> {
             pinned_guess: 0,
             pinned_looks: 0,
             pinned_limit,
+            fruitless: 0,
             interrupt: None,
             run_ends: None,
         };
@@ -371,6 +381,7 @@ impl<C: Custodian> Endpoint<C> {
             AgentNotice::Budget { channel, bytes } => {
                 if let Some(channel) = self.sends.iter_mut().find(|c| c.id == channel) {
                     channel.budget = bytes;
+                    channel.at_once = send::at_once(bytes, channel.limit);
                 }
             }
             AgentNotice::PeerEnded(endpoint) => {

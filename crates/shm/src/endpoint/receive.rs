@@ -21,6 +21,8 @@ const EAGER: u32 = 500;
 const LARGE: u64 = 64 << 10;
 /// Releases that wait are told after so many messages, if no quiet moment comes before.
 const RELEASE_EVERY: u32 = 8;
+/// Every so many looks in vain, it is looked whether the agent lives: a third of a microsecond.
+const LOOKS_IN_VAIN: u32 = 64;
 /// At how many views of each peer is looked then.
 const LOOKS: usize = 32;
 /// Boxes of messages kept for the next ones.
@@ -36,6 +38,12 @@ pub(crate) struct Assembly {
 #[inline]
 pub(crate) fn cost(in_slab: u64) -> u64 {
     SLOT_BYTES as u64 + in_slab
+}
+
+/// Of what a message costs, what it takes of a slab.
+#[inline]
+pub(crate) fn in_slab(cost: u64) -> u64 {
+    cost - SLOT_BYTES as u64
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -78,8 +86,20 @@ impl<C: Custodian> Endpoint<C> {
         if !here {
             // The sender may need what was released in order to send what is polled for.
             self.tidy();
+            self.looked_in_vain()?;
         }
         Ok(here)
+    }
+
+    /// Looks now and then whether the agent lives: a code that asks again and again instead of waiting would never learn
+    /// that its run is gone, since only a wait that lasts looks otherwise.
+    #[cold]
+    pub(super) fn looked_in_vain(&mut self) -> Result<(), ShmError> {
+        self.fruitless = self.fruitless.wrapping_add(1);
+        match self.fruitless % LOOKS_IN_VAIN == 0 && self.custodian.is_gone() {
+            true => Err(self.agent_gone()),
+            false => Ok(()),
+        }
     }
 
     /// The next message of channel `index`, waiting for it until the deadline: its header and its value, each to where

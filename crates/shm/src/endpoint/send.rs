@@ -3,7 +3,7 @@
 
 use super::arrived::{INLINE_HEAD, KNOWN_HEAD};
 use super::peers::OutPeer;
-use super::receive::cost;
+use super::receive::{cost, in_slab};
 use super::source::Source;
 use super::wait::Awaiting;
 use super::{Custodian, Endpoint};
@@ -252,14 +252,27 @@ impl<C: Custodian> Endpoint<C> {
     pub(super) fn claim(&mut self, to: &[usize], cost: u64) -> Result<(), ShmError> {
         for &channel in to {
             let out = &self.sends[channel];
-            if out.sent.saturating_sub(out.credited) + cost > out.budget && !self.has_credit(channel, cost) {
-                self.await_credit(channel, cost)?;
+            if out.sent.saturating_sub(out.credited) + cost > out.at_once {
+                self.claim_after_a_look(channel, cost)?;
             }
         }
         for &channel in to {
             self.sends[channel].sent += cost;
         }
         Ok(())
+    }
+
+    /// Whether the message is one that may be sent at all, and then credit for it, which is waited for.
+    #[inline(never)]
+    fn claim_after_a_look(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
+        let (bytes, limit) = (in_slab(cost), self.sends[channel].limit);
+        if bytes > limit.max(BODY_BYTES as u64) {
+            return Err(ShmError::TooLarge { bytes, limit });
+        }
+        if self.has_credit(channel, cost) {
+            return Ok(());
+        }
+        self.await_credit(channel, cost)
     }
 
     #[cold]
@@ -471,6 +484,12 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.pool.add_slab(id, map, len)
     }
+}
+
+/// What may be under way on a channel without a second look. A message that is too large has a second look then, so that
+/// the limit costs nothing to all others.
+pub(super) fn at_once(budget: u64, limit: u64) -> u64 {
+    budget.min(cost(0).saturating_add(limit))
 }
 
 /// Whether a peer is done with a block that it had so many times.

@@ -215,6 +215,7 @@ impl<C: Custodian> Endpoint<C> {
             }
             *seen = self.custodian.now();
             if deadline.is_some_and(|deadline| *seen >= deadline) {
+                self.looked_in_vain()?;
                 return Err(ShmError::TimedOut);
             }
             spinning = spinning && *seen - began < SPIN_NS && self.board.may_spin();
@@ -269,15 +270,15 @@ impl<C: Custodian> Endpoint<C> {
         board.wake_up(bell);
         outcome?;
         if self.custodian.is_gone() {
-            // What it said last explains why.
-            self.hear_all()?;
-            return Err(ShmError::AgentGone);
+            return Err(self.agent_gone());
         }
         Ok(())
     }
 
-    fn hear_all(&mut self) -> Result<(), ShmError> {
+    /// Why nothing comes of the agent any more: what it said last explains it.
+    #[cold]
+    pub(super) fn agent_gone(&mut self) -> ShmError {
         self.control_seen = self.control_seen.wrapping_sub(1);
-        self.hear_agent()
+        self.hear_agent().err().unwrap_or(ShmError::AgentGone)
     }
 }

@@ -31,6 +31,9 @@ struct World {
     endpoints: Vec<Memory>,
     limit: u64,
     granted: u64,
+    /// The most bytes of a message, on any conduit.
+    message_limit: Option<u64>,
+    gone: bool,
 }
 
 /// One way from an endpoint to another.
@@ -113,12 +116,13 @@ impl Domain {
                 }
             })
             .collect();
-        let world = World { board_fd, board, endpoints, limit, granted: 0 };
+        let world = World { board_fd, board, endpoints, limit, granted: 0, message_limit: None, gone: false };
         Domain { world: Arc::new(Mutex::new(world)), conduits: Arc::new(conduits.to_vec()) }
     }
 
     /// Endpoint `me`.
     pub fn endpoint(&self, me: u32) -> Endpoint<Line> {
+        let message_limit = self.world.lock().unwrap().message_limit;
         let info = |id: usize, c: &Conduit, peer: u32| ChannelInfo {
             id: id as u32,
             port: 0,
@@ -127,6 +131,7 @@ impl Domain {
             credit: self.conduits[..id].iter().filter(|earlier| earlier.to == c.to).count() as u32,
             budget: c.budget,
             peer_port: String::new(),
+            limit: message_limit,
         };
         let all = || self.conduits.iter().enumerate();
         let sends: Vec<_> = all().filter(|(_, c)| c.from == me).map(|(i, c)| info(i, c, c.to)).collect();
@@ -162,6 +167,16 @@ impl Domain {
     /// Lets slabs take so many bytes together.
     pub fn set_limit(&self, bytes: u64) {
         self.world.lock().unwrap().limit = bytes;
+    }
+
+    /// Lets a message of endpoints that are made from now on have so many bytes.
+    pub fn limit_messages(&self, bytes: u64) {
+        self.world.lock().unwrap().message_limit = Some(bytes);
+    }
+
+    /// The agent vanishes without a word.
+    pub fn agent_vanishes(&self) {
+        self.world.lock().unwrap().gone = true;
     }
 
     /// Bytes of slabs granted and not given back.
@@ -244,6 +259,6 @@ impl Custodian for Line {
     }
 
     fn is_gone(&self) -> bool {
-        false
+        self.world.lock().unwrap().gone
     }
 }

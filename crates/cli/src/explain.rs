@@ -1,0 +1,153 @@
+//! `ligament explain`: what a code means and what to do, in the terminal.
+
+use crate::arguments::{print, Explain};
+use ligament_catalogue::{entries, find, Entry};
+use std::io::IsTerminal;
+
+/// The widest that text is set, however wide the terminal.
+const WIDEST: usize = 100;
+
+/// Explains a code, or lists all.
+pub(crate) fn explain(arguments: &Explain) -> i32 {
+    let Some(code) = &arguments.code else {
+        print(&if arguments.json { json(entries().iter().map(as_json).collect()) } else { list() });
+        return crate::DONE;
+    };
+    let Some(entry) = find(code.trim_matches(|c| "[]()`".contains(c))) else {
+        return refuse(arguments, code);
+    };
+    print(&if arguments.json { json(as_json(entry)) } else { text(entry, width()) });
+    crate::DONE
+}
+
+fn refuse(arguments: &Explain, code: &str) -> i32 {
+    let near = ligament_model::nearest(code, entries().iter().map(|entry| entry.code));
+    let error = match near {
+        Some(near) => format!("there is no code \"{code}\"; did you mean \"{near}\"?"),
+        None => format!("there is no code \"{code}\"; \"ligament explain\" lists all"),
+    };
+    if arguments.json {
+        return crate::fail(true, &error, crate::BAD_USE);
+    }
+    // Who asks for a code is not sent to ask for one more.
+    eprintln!("ligament: {error}");
+    crate::BAD_USE
+}
+
+fn json(mut value: serde_json::Value) -> String {
+    if value.is_array() {
+        value = serde_json::json!({ "codes": value });
+    }
+    value["ok"] = true.into();
+    format!("{value}\n")
+}
+
+fn as_json(entry: &Entry) -> serde_json::Value {
+    serde_json::json!({
+        "code": entry.code, "when": entry.when, "messages": entry.messages, "meaning": plain(entry.meaning),
+    })
+}
+
+/// All codes, under their headings.
+fn list() -> String {
+    let mut text = String::new();
+    let mut when = "";
+    let longest = entries().iter().map(|entry| entry.code.len()).max().unwrap_or(0);
+    for entry in entries() {
+        if entry.when != when {
+            when = entry.when;
+            text.push_str(&format!("{}{when}\n", if text.is_empty() { "" } else { "\n" }));
+        }
+        let said = entry.messages.first().map_or_else(|| plain(entry.meaning), |message| (*message).to_owned());
+        let line = format!("  {:<longest$}  {said}", entry.code);
+        let room = if std::io::stdout().is_terminal() { width() } else { usize::MAX };
+        let cut: String = line.chars().take(room).collect();
+        text.push_str(cut.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// One entry: its messages, then what it means.
+fn text(entry: &Entry, width: usize) -> String {
+    let mut text = format!("{}: {}\n\n", entry.code, entry.when);
+    for message in &entry.messages {
+        text.push_str(&wrapped(message, "    ", width));
+    }
+    if !entry.messages.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&wrapped(&plain(entry.meaning), "", width));
+    text
+}
+
+/// The terminal's width, or that of a page.
+fn width() -> usize {
+    let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col));
+    match columns {
+        0 => 80,
+        columns => columns.clamp(20, WIDEST),
+    }
+}
+
+/// Markdown without its links and marks.
+fn plain(markdown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = markdown;
+    while let Some((before, link)) = rest.split_once('[') {
+        text.push_str(before);
+        match link.split_once("](").and_then(|(name, after)| Some((name, after.split_once(')')?.1))) {
+            Some((name, after)) if !name.contains(']') => {
+                text.push_str(name);
+                rest = after;
+            }
+            _ => {
+                text.push('[');
+                rest = link;
+            }
+        }
+    }
+    text.push_str(rest);
+    text.replace('`', "")
+}
+
+/// A paragraph in lines of at most `width` columns, each after `indent`.
+fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
+    let (mut text, mut line) = (String::new(), String::new());
+    for word in paragraph.split_whitespace() {
+        if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
+            text.push_str(&format!("{indent}{line}\n"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    text.push_str(&format!("{indent}{line}\n"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_marks_of_the_page_are_left_out() {
+        assert_eq!(plain("see [Limits](limits.md#a) of `micro[3]`, [b]"), "see Limits of micro[3], [b]");
+        for entry in entries() {
+            let text = plain(entry.meaning);
+            assert!(!text.contains("](") && !text.contains('`'), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_word_is_lost() {
+        for entry in entries() {
+            let set = text(entry, 60);
+            assert!(set.lines().all(|line| line.chars().count() <= 60 || !line.trim().contains(' ')), "{set}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert!(words(&set).ends_with(&words(&plain(entry.meaning))));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What instances print, kept within a limit. They write to the end of their own files, and nobody stands between; so
+//! what is too much is taken out of the middle: its place on the disk is given back while they go on writing. The first
+//! quarter of the limit and at least the last half of it stay. `tests/kernel/append_survives_hole.c` proves that this
+//! loses nothing else.
+
+use rustix::fs::{fallocate, FallocateFlags};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// How much is kept of an instance's output if nobody says, bytes.
+pub const DEFAULT_OUTPUT: u64 = 256 << 20;
+/// What is taken out begins and ends at a multiple of this, bytes: whole blocks on every file system.
+const PIECE: u64 = 64 << 10;
+/// The least that can be kept, bytes.
+const LEAST: u64 = 4 * PIECE;
+/// How many files are looked at in one go.
+const AT_ONCE: usize = 64;
+
+/// The output files of a run's instances.
+#[derive(Debug)]
+pub struct Outputs {
+    limit: u64,
+    files: Vec<Output>,
+    /// Where the next look begins.
+    next: usize,
+}
+
+#[derive(Debug)]
+struct Output {
+    path: PathBuf,
+    /// Up to where everything after the first part was taken out; 0 if nothing was.
+    until: u64,
+    /// The file system cannot do it.
+    refused: bool,
+}
+
+impl Outputs {
+    /// Files of which so many bytes are kept each, and never less than 256 KiB.
+    pub fn new(limit: u64, files: impl IntoIterator<Item = PathBuf>) -> Outputs {
+        let output = |path| Output { path, until: 0, refused: false };
+        Outputs { limit: limit.max(LEAST), files: files.into_iter().map(output).collect(), next: 0 }
+    }
+
+    /// Looks at some of the files, the next time at others, and takes out what is too much. Gives what people should
+    /// know: which file, and what came of it.
+    pub fn look(&mut self) -> Vec<(usize, Result<String, String>)> {
+        let count = self.files.len().min(AT_ONCE);
+        let mut said = Vec::new();
+        for _ in 0..count {
+            let index = self.next % self.files.len();
+            self.next = index + 1;
+            said.extend(self.files[index].look(self.limit).map(|text| (index, text)));
+        }
+        said
+    }
+
+    /// Puts together what is left of each file, once nobody writes to it any more.
+    pub fn close(&mut self) {
+        for file in &mut self.files {
+            let _ = file.look(self.limit);
+            // Where there is no room for that, the gap stays, and takes none.
+            if file.until > 0 && file.close(first_part(self.limit)).is_err() {
+                let _ = std::fs::remove_file(beside(&file.path));
+            }
+        }
+    }
+}
+
+/// How much of the beginning stays, with the note at its end.
+fn first_part(limit: u64) -> u64 {
+    limit / 4 / PIECE * PIECE
+}
+
+/// Says, within a file, what is missing there.
+fn note(bytes: u64) -> String {
+    format!("\n[ligament: {bytes:>15} bytes are left out here; \"output\" under \"ligament:\" says how many are kept]\n")
+}
+
+/// Where the file is put together.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}
+
+impl Output {
+    fn look(&mut self, limit: u64) -> Option<Result<String, String>> {
+        let first = first_part(limit);
+        let size = std::fs::metadata(&self.path).ok()?.len();
+        if self.refused || size - self.until.max(first).min(size) + first <= limit {
+            return None;
+        }
+        let until = (size - limit / 2) / PIECE * PIECE;
+        match self.take_out(first, until) {
+            Ok(()) => {
+                let new = self.until == 0;
+                self.until = until;
+                new.then(|| {
+                    let (limit, first) = (crate::in_bytes(limit as f64), crate::in_bytes(first as f64));
+                    Ok(format!(
+                        "has printed more than {limit}; of its output only the first {first} and the last part are \
+                         kept (\"output\" under \"ligament:\")"
+                    ))
+                })
+            }
+            Err(error) => {
+                self.refused = true;
+                Some(Err(format!(
+                    "its output is larger than {}, but the file system of {} cannot give part of a file back \
+                     ({error}), so it goes on growing; print less, or put the run directory elsewhere",
+                    crate::in_bytes(limit as f64),
+                    self.path.display()
+                )))
+            }
+        }
+    }
+
+    /// Gives back the place of what lies between two offsets; the file's length and what is added to its end stay.
+    fn take_out(&self, first: u64, until: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, first, until - first)?;
+        let length = note(0).len() as u64;
+        file.write_all_at(note(until - first + length).as_bytes(), first - length)
+    }
+
+    /// Closes the gap. Whoever has the file open keeps the old one, with all that is in it.
+    fn close(&mut self, first: u64) -> io::Result<()> {
+        let mut from = File::open(&self.path)?;
+        let mut to = File::create(beside(&self.path))?;
+        io::copy(&mut (&from).take(first), &mut to)?;
+        from.seek(SeekFrom::Start(self.until))?;
+        io::copy(&mut from, &mut to)?;
+        std::fs::rename(beside(&self.path), &self.path)?;
+        self.until = 0;
+        Ok(())
+    }
+}
+
+/// Reads what stands in a file from its present place on, without what was taken out of it.
+///
+/// # Errors
+/// What the system says.
+pub fn read_output(file: &mut File, to: &mut impl io::Write) -> io::Result<()> {
+    use rustix::fs::{seek, SeekFrom as Whence};
+    loop {
+        let here = file.stream_position()?;
+        let from = match seek(&*file, Whence::Data(here)) {
+            Ok(from) => from,
+            // Nothing but a hole, or nothing at all, follows.
+            Err(rustix::io::Errno::NXIO) => return Ok(()),
+            // A file system without holes.
+            Err(_) => here,
+        };
+        let until = seek(&*file, Whence::Hole(from)).unwrap_or(u64::MAX);
+        file.seek(SeekFrom::Start(from))?;
+        if io::copy(&mut file.take(until - from), to)? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::MetadataExt;
+
+    struct Printer {
+        path: PathBuf,
+        file: File,
+        lines: u64,
+    }
+
+    impl Printer {
+        fn new(test: &str) -> Printer {
+            let path = std::env::temp_dir().join(format!("ligament-output-{}-{test}", std::process::id()));
+            let _ = std::fs::remove_file(&path);
+            let file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+            Printer { path, file, lines: 0 }
+        }
+
+        /// Prints so many bytes, in lines of 16.
+        fn print(&mut self, bytes: u64) {
+            let lines = self.lines..self.lines + bytes / 16;
+            self.lines = lines.end;
+            let text: String = lines.map(|i| format!("line {i:010}\n")).collect();
+            self.file.write_all(text.as_bytes()).unwrap();
+        }
+
+        fn outputs(&self, limit: u64) -> Outputs {
+            Outputs::new(limit, [self.path.clone()])
+        }
+
+        fn read(&self) -> String {
+            let mut text = Vec::new();
+            read_output(&mut File::open(&self.path).unwrap(), &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        }
+    }
+
+    impl Drop for Printer {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+
+    /// The lines of a text are the first ones, a note, and the last ones; says how many bytes the note says are missing.
+    fn judge(text: &str, last: u64) -> u64 {
+        let (head, rest) = text.split_once("\n[ligament:").expect("there is a note");
+        let (note, tail) = rest.split_once("]\n").unwrap();
+        let whole =
+            |part: &str| part.lines().filter(|line| line.len() == 15).map(str::to_owned).collect::<Vec<_>>();
+        let (head, tail) = (whole(head), whole(tail));
+        assert!(
+            head.iter().enumerate().all(|(i, line)| *line == format!("line {i:010}")),
+            "the first lines stay"
+        );
+        let first = last - tail.len() as u64;
+        assert!((first..).zip(&tail).all(|(i, line)| *line == format!("line {i:010}")), "the last lines stay");
+        note.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn of_too_much_output_the_first_and_the_last_lines_stay_while_it_is_written_to() {
+        let mut printer = Printer::new("both");
+        let mut outputs = printer.outputs(1 << 20);
+        printer.print(1 << 20);
+        assert!(outputs.look().is_empty(), "what is within the limit stays as it is");
+        for step in 0..20 {
+            printer.print(1 << 20);
+            let said = outputs.look();
+            assert_eq!(said.len(), usize::from(step == 0), "it is said once: {said:?}");
+            let (text, known) = (printer.read(), std::fs::metadata(&printer.path).unwrap());
+            let missing = judge(&text, printer.lines);
+            assert!(text.len() <= 1 << 20 && known.blocks() * 512 <= (1 << 20) + PIECE);
+            assert_eq!(missing + text.len() as u64 - note(0).len() as u64, printer.lines * 16);
+        }
+        let before = printer.read();
+        outputs.close();
+        assert_eq!(std::fs::read_to_string(&printer.path).unwrap(), before, "a plain file, without a gap");
+        assert!(!beside(&printer.path).exists());
+    }
+
+    #[test]
+    fn who_reads_along_gets_what_comes_after_the_gap() {
+        let mut printer = Printer::new("along");
+        let mut outputs = printer.outputs(LEAST);
+        printer.print(1000 * 16);
+        let (mut reader, mut text) = (File::open(&printer.path).unwrap(), Vec::new());
+        read_output(&mut reader, &mut text).unwrap();
+        printer.print(1 << 20);
+        outputs.look();
+        outputs.close();
+        read_output(&mut reader, &mut text).unwrap();
+        judge(&String::from_utf8(text).unwrap(), printer.lines);
+    }
+
+    #[test]
+    fn of_many_files_each_has_its_turn() {
+        let printers: Vec<Printer> = (0..2 * AT_ONCE).map(|i| Printer::new(&format!("many{i}"))).collect();
+        let mut outputs = Outputs::new(LEAST, printers.iter().map(|printer| printer.path.clone()));
+        let mut last = printers;
+        last.iter_mut().for_each(|printer| printer.print(LEAST + PIECE));
+        let said = outputs.look().len() + outputs.look().len();
+        assert_eq!(said, last.len());
+    }
+}
