@@ -1,7 +1,8 @@
 //! The watch for deadlocks against a world of processes whose truth is known: they send, receive, compute, stop and
 //! notice things late, and their pages are read one after the other while they go on.
 
-use ligament_manager::{Awaited, Counters, Observation, Order, Standing, Waiting, Watch};
+use ligament_agent::Awaited;
+use ligament_manager::{Counters, Observation, Order, Standing, Waiting, Watch};
 use proptest::prelude::*;
 
 /// Chance, the same for the same seed (splitmix64, Steele, Lea & Flood 2014).
