@@ -164,12 +164,13 @@ impl Script {
         };
         script.write_programs(&pairs, huge, in_step, random);
         script.add_lingering(random);
-        if !short_of_memory && random.percent(35) {
+        let too_early = !short_of_memory && random.percent(35);
+        if too_early {
             script.receive_too_early(random);
         }
         script.truth = Truth::of(&script);
-        // Who asks again and again instead of waiting is never stuck, so that such a run would never end.
-        if !script.truth.ends() || (small_budgets && !in_step) {
+        // Who asks again and again instead of waiting is never stuck: no budget would grow, and no run end, for it.
+        if !script.truth.ends() || (small_budgets && (too_early || !in_step)) {
             script.wait_for_good();
         }
         script.add_troubles(random);
