@@ -46,8 +46,8 @@ fn sentence(wait: &Wait, names: &impl Names) -> String {
 /// What is said when only another thread of an instance could still help.
 pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     format!(
-        "these wait for each other: {}; unless a thread of one of them drops a view of a message, nothing will happen \
-         any more; {}",
+        "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen any \
+         more; {}",
         told(deadlock, names),
         advice(deadlock, memory, names)
     )
@@ -72,6 +72,13 @@ fn told(deadlock: &Deadlock, names: &impl Names) -> String {
     if !deadlock.behind.is_empty() {
         let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.instance(wait.instance)).collect();
         text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
+    }
+    let hold = |&(instance, bytes): &(u32, u64)| {
+        format!("{} holds views of messages of {}", names.instance(instance), in_bytes(bytes as f64))
+    };
+    let held: Vec<String> = deadlock.held.iter().map(hold).collect();
+    if !held.is_empty() {
+        text.push_str(&format!("; {}", some_of(&held, MOST)));
     }
     text
 }

@@ -128,7 +128,7 @@ impl<C: Custodian> Endpoint<C> {
             if ring.reader.ready() {
                 return true;
             }
-            more = more && self.pool.claim();
+            more = more && self.pool.claim(|| self.custodian.now());
             if !more {
                 std::hint::spin_loop();
             }
