@@ -18,8 +18,8 @@ def play(ligament, compile_c, tmp_path):
         in_python = n % 2 == 0 or "hold" in script
         return (sys.executable, str(HERE / "player.py")) if in_python else (str(c),)
 
-    def play(scripts, conduits, *arguments, ligament_options="", multiplicity=None):
+    def play(scripts, conduits, *arguments, ligament_options="", multiplicity=None, directory=tmp_path):
         text = cast_of.model(scripts, conduits, program, ligament_options, multiplicity)
-        return cast_of.Play(ligament, text, tmp_path, *arguments)
+        return cast_of.Play(ligament, text, directory, *arguments)
 
     return play

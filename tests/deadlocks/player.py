@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy
@@ -10,6 +11,11 @@ import numpy
 from ligament import Instance, Message
 
 held = []
+
+
+def drop_when_told():
+    signal.sigwait({signal.SIGUSR1})
+    held.clear()
 
 
 def port_of(word):
@@ -36,6 +42,10 @@ def play(instance, step):
         instance.receive(port, slot)
     elif what == "hold":
         held.append(instance.receive(words[0]))
+    elif what == "drop":
+        # Blocked in every thread, so that the one below gets it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        threading.Thread(target=drop_when_told, daemon=True).start()
     elif what == "within":
         try:
             instance.receive(words[0], timeout=float(words[1]))

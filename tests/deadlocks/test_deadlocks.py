@@ -1,8 +1,12 @@
 """Runs that can never go on: each ends by itself, with exit status 1, and names who waits for whom."""
 
+import contextlib
 import dataclasses
+import os
+import signal
 
 import pytest
+from test_slow import SLOW
 
 
 @dataclasses.dataclass
@@ -98,11 +102,18 @@ DEADLOCKS = {
 }
 
 
+def begin(play, case, **options):
+    return play(case.scripts, case.conduits, ligament_options=case.options, multiplicity=case.multiplicity, **options)
+
+
 @pytest.mark.parametrize("name", DEADLOCKS)
 def test_a_deadlock_ends_the_run_and_is_named(name, play):
     case = DEADLOCKS[name]
-    with play(case.scripts, case.conduits, ligament_options=case.options, multiplicity=case.multiplicity) as run:
-        status, output, record = run.end()
+    with begin(play, case) as run:
+        is_named(case, *run.end())
+
+
+def is_named(case, status, output, record):
     assert status == 1, output
     assert record["state"] == "failed"
     assert record["reason"].startswith("deadlock: "), output
@@ -115,3 +126,55 @@ def test_a_deadlock_ends_the_run_and_is_named(name, play):
     # The reason comes first, and no instance is blamed for having been ended.
     assert output.index("deadlock: ") < output.index("run directory"), output
     assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
+
+
+# What is sent, and what the reader's views keep of it, together are more than the memory.
+HOLDING = ({"flood": "x95 send many 200000; send first"}, ["flood.many: order.many", "flood.first: order.first"])
+
+
+def test_memory_that_views_hold_is_a_deadlock_where_nobody_else_could_drop_them(play, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    scripts, conduits = HOLDING
+    scripts = scripts | {"order": "x38 hold many; receive first; x57 receive many"}
+    with play(scripts, conduits, ligament_options="{memory: 16 MiB, budget: 1 GiB}") as run:
+        status, output, record = run.end()
+    assert status == 1 and record["reason"].startswith("deadlock: "), output
+    assert "flood waits for memory to send in" in record["reason"], record["reason"]
+    assert "order holds views of messages of " in record["reason"], record["reason"]
+
+
+def test_memory_that_another_thread_may_give_back_is_only_warned_of_and_the_run_goes_on(play):
+    scripts, conduits = HOLDING
+    scripts = scripts | {"order": "x38 hold many; drop; receive first; x57 receive many"}
+    with play(scripts, conduits, ligament_options="{memory: 16 MiB, budget: 1 GiB}") as run:
+        stands = run.until(lambda _: "Unless another thread" in run.log())
+        warning = next(line for line in run.log().splitlines() if "Unless another thread" in line)
+        for part in ["flood waits for memory", "order waits at order.first", "order holds views of messages of "]:
+            assert part in warning, warning
+        os.kill(stands["order"]["pid"], signal.SIGUSR1)
+        status, output, record = run.end()
+    assert status == 0 and record["state"] == "done", output
+
+
+def test_dead_and_slow_runs_are_told_apart_when_all_go_on_at_once(play, tmp_path):
+    def room(kind, n):
+        room = tmp_path / f"{kind}-{n}"
+        room.mkdir()
+        return room
+
+    with contextlib.ExitStack() as stack:
+        dead = [
+            (case, stack.enter_context(begin(play, case, directory=room("dead", n))))
+            for n, case in enumerate(DEADLOCKS.values())
+        ]
+        slow = [
+            stack.enter_context(
+                play(scripts, conduits, ligament_options="".join(options), directory=room("slow", n)))
+            for n, (scripts, conduits, *options) in enumerate(SLOW.values())
+        ]
+        assert len(dead) >= 10 and len(slow) >= 10
+        for case, run in dead:
+            is_named(case, *run.end())
+        for run in slow:
+            status, output, record = run.end()
+            assert status == 0 and record["state"] == "done", output

@@ -53,7 +53,9 @@ class Run:
 
     def environment(self, name):
         plan, cell = self.plan, self.plan.cell
-        told = {"FAULT_STEPS": plan.steps, "FAULT_SIZE": plan.size, "FAULT_SIGNED": plan.signed}
+        told = {
+            "FAULT_STEPS": plan.steps, "FAULT_SIZE": plan.size, "FAULT_SIGNED": plan.signed, "FAULT_GO": self.go,
+        }
         both = cell.who == "manager" and cell.moment == "starting"
         if name == plan.victim or both:
             hold = cell.fault in ("kill", "stop") and plan.detail != "itself"
@@ -64,7 +66,7 @@ class Run:
             told |= {
                 "FAULT": cell.fault, "FAULT_WHO": cell.who if cell.who in ("manager", "child") else "itself",
                 "FAULT_MOMENT": cell.moment, "FAULT_STEP": plan.step, "FAULT_DETAIL": plan.detail,
-                "FAULT_MARK": self.mark, "FAULT_GO": self.go, "FAULT_SESSION": plan.session,
+                "FAULT_MARK": self.mark, "FAULT_SESSION": plan.session,
                 "FAULT_HOLD": {True: "go", False: "no"}.get(hold, hold),
                 "FAULT_GROUP": self.eaters.processes if self.eaters else "",
             }

@@ -64,7 +64,7 @@ class Plan:
     detail: str  # what kind of fault, see `details`
     size: int  # doubles in a message
     step: int  # at which it happens, if it is steady
-    steps: int
+    steps: int | str  # or "go": until the test says so
     session: str  # of a child: "own" or "its"
     signed: str  # whether macro has signed off when it ends: "yes" or "no"
     delay: float  # s between the moment and what the test does
@@ -121,10 +121,10 @@ def plan(cell, seed, groups, mounts):
         (cell.who == "manager" and cell.fault in ("kill", "exit", "exception", "hang", "memory"))
         or (cell.who in ("c", "python") and cell.fault == "kill")
     )
-    # One that goes on for longer than the test takes to stop its manager, and then ends by itself.
-    long = cell.who == "manager" and cell.fault == "stop" and cell.moment in ("first", "steady")
+    # One that goes on until the test has stopped and continued its manager, and then ends by itself.
+    until_told = cell.who == "manager" and cell.fault == "stop" and cell.moment in ("first", "steady")
     return Plan(
-        cell, seed, victim, languages, detail, size, step, ENDLESS if endless else 5000 if long else 40,
+        cell, seed, victim, languages, detail, size, step, ENDLESS if endless else "go" if until_told else 40,
         chance.choice(["own", "its"]), signed, chance.choice([0.0, chance.uniform(0.0, 0.01)]),
         chance.uniform(0.02, 0.2),
     )

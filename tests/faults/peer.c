@@ -37,7 +37,6 @@ int main(int argc, char **argv) {
         .size = sizeof options, .ports = macro ? macros : micros, .port_count = 2};
     lig_instance *instance;
     fine(lig_instance_create(&options, &instance, &error));
-    const long steps = atol(text("FAULT_STEPS"));
     const uint64_t length = (uint64_t)atol(text("FAULT_SIZE"));
     double *data = calloc(length + 1, sizeof *data);
     const lig_array array = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {length}, .data = data};
@@ -52,7 +51,7 @@ int main(int argc, char **argv) {
             at("steady", step);
             if (macro) receive(instance, "in", (double)step);
             else send(instance, "out", &array, (double)step);
-        } while (++step < steps && macro);
+        } while (!is_over(++step) && macro);
         if (macro && is("FAULT_SIGNED", "no")) at("ending", -1);
     }
     if (!macro || !is("FAULT_SIGNED", "no")) at("ending", -1);

@@ -39,10 +39,15 @@ static void mark(void) {
     rename(fresh, text("FAULT_MARK"));
 }
 
+static bool may_go(void) { return access(text("FAULT_GO"), F_OK) == 0; }
+
 static void wait_for_go(void) {
     const struct timespec moment = {0, 2000000};
-    while (access(text("FAULT_GO"), F_OK) != 0) nanosleep(&moment, NULL);
+    while (!may_go()) nanosleep(&moment, NULL);
 }
+
+// Whether the dialogue has gone on for long enough: for so many steps, or until the test says so.
+static bool is_over(long step) { return is("FAULT_STEPS", "go") ? may_go() : step >= atol(text("FAULT_STEPS")); }
 
 static void take_all_memory(void) {
     if (is("FAULT_DETAIL", "group")) {

@@ -23,9 +23,18 @@ def mark():
         pass
 
 
+def may_go():
+    return os.path.exists(TOLD["FAULT_GO"])
+
+
 def wait_for_go():
-    while not os.path.exists(TOLD["FAULT_GO"]):
+    while not may_go():
         time.sleep(0.002)
+
+
+def is_over(step):
+    """Whether the dialogue has gone on for long enough: for so many steps, or until the test says so."""
+    return may_go() if TOLD["FAULT_STEPS"] == "go" else step >= int(TOLD["FAULT_STEPS"])
 
 
 def take_all_memory():
@@ -119,7 +128,7 @@ def main(role):
         instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
     else:
         instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
-    steps, signed = int(TOLD["FAULT_STEPS"]), TOLD.get("FAULT_SIGNED") != "no"
+    signed = TOLD.get("FAULT_SIGNED") != "no"
     data = numpy.zeros(int(TOLD["FAULT_SIZE"]))
     step = 0
 
@@ -137,7 +146,7 @@ def main(role):
             at("steady", step)
             receive() if macro else send()
             step += 1
-            if not macro or step >= steps:
+            if not macro or is_over(step):
                 break
         if macro and not signed:
             at("ending")

@@ -3,7 +3,7 @@
 
 mod registration;
 
-use crate::action::{Action, Caller, Link, Memory, Phase, Push, Report};
+use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::{Plan, Wiring};
@@ -302,8 +302,19 @@ impl Core {
         }
     }
 
+    /// Does what the manager wants.
+    pub fn obey(&mut self, order: Order) -> Vec<Action> {
+        match order {
+            Order::Budget { channel, bytes } => self.set_budget(channel, bytes),
+            Order::Look { round, instances } => self.look_again(round, &instances),
+            Order::Fail(what) => {
+                self.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
+            }
+        }
+    }
+
     /// The budget of a channel becomes so many bytes.
-    pub fn set_budget(&mut self, channel: u32, bytes: u64) -> Vec<Action> {
+    fn set_budget(&mut self, channel: u32, bytes: u64) -> Vec<Action> {
         let mut out = Vec::new();
         if let Some(planned) = self.plan.channels.get_mut(channel as usize) {
             planned.budget = bytes;
@@ -317,7 +328,7 @@ impl Core {
     }
 
     /// These instances are to look once more for what they wait for, and to note the round.
-    pub fn look_again(&mut self, round: u64, instances: &[u32]) -> Vec<Action> {
+    fn look_again(&mut self, round: u64, instances: &[u32]) -> Vec<Action> {
         let mut out = Vec::new();
         for &instance in instances {
             // One that has no connection does not wait either.

@@ -78,7 +78,7 @@ pub trait Host {
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String>;
     /// Something happened.
-    fn report(&mut self, core: &Core, report: Report);
+    fn report(&mut self, report: Report);
     /// A client asks for the state of the run: JSON.
     fn status(&mut self, view: &RunView<'_>) -> String;
     /// The working directory of an instance that is started by hand.
@@ -264,14 +264,7 @@ impl<'h> Driver<'h> {
     fn tick(&mut self) {
         let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
         for order in self.host.tick(&view) {
-            let actions = match order {
-                Order::Budget { channel, bytes } => self.core.set_budget(channel, bytes),
-                Order::Look { round, instances } => self.core.look_again(round, &instances),
-                Order::Fail(what) => {
-                    let failure = Failure { instance: None, what, said: None, exit: None };
-                    self.core.stop(Outcome::Failed(failure))
-                }
-            };
+            let actions = self.core.obey(order);
             self.act(actions);
         }
     }
@@ -522,7 +515,7 @@ impl<'h> Driver<'h> {
             }
             Action::Grace => self.grace = Some(Instant::now() + GRACE),
             Action::Ask { link, question } => self.ask(link, question),
-            Action::Report(report) => self.host.report(&self.core, report),
+            Action::Report(report) => self.host.report(report),
             Action::Over => self.over = true,
         }
     }
@@ -635,7 +628,7 @@ impl<'h> Driver<'h> {
     }
 
     fn remark(&mut self, level: u8, text: String) {
-        self.host.report(&self.core, Report::Remark { level, text });
+        self.host.report(Report::Remark { level, text });
     }
 }
 

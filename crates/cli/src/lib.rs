@@ -5,7 +5,6 @@ mod arguments;
 mod check;
 mod client;
 mod config;
-mod deadlock;
 mod explain;
 mod limits;
 mod logs;

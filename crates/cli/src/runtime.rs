@@ -2,14 +2,13 @@
 //! uses this too, with a `Starter` that makes the processes of components that are functions.
 
 use crate::client::of_instances;
-use crate::deadlock::{self, Memory};
-use crate::observe::{observe_all, see_stopped, NamesOf};
+use crate::observe::{see_stopped, see_threads};
 use crate::view::View;
-use ligament_agent::{Core, Exit, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
+use ligament_agent::{Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{
-    in_bytes, InstanceRecord, Level, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord, RunState,
-    Standing, Watch, DEFAULT_LOG, DEFAULT_OUTPUT,
+    Deed, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord,
+    RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use ligament_wire::control::ENV_IDENTITY;
@@ -19,10 +18,6 @@ use std::time::Duration;
 
 /// How often the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
-/// How often to look for instances that wait for each other.
-const LOOK: Duration = Duration::from_millis(250);
-/// How soon to look whether those that were asked have looked too.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Lines of an instance's output that are shown when it fails.
 const LAST_LINES: usize = 20;
 
@@ -136,11 +131,7 @@ pub fn run_model<'a>(
         view,
         began,
         record: new_record(model, options, began),
-        exits: vec![None; model.instances.len()],
-        watch: Watch::new(
-            plan.channels.iter().map(|channel| ((channel.from.instance, channel.to.instance), channel.budget)),
-        ),
-        ends: None,
+        manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
     };
     runtime.directory.reserve(model.instances.len());
@@ -206,10 +197,7 @@ struct Runtime<'a> {
     view: Option<View>,
     began: Moment,
     record: RunRecord,
-    exits: Vec<Option<Exit>>,
-    watch: Watch,
-    /// How the run ends, once it does.
-    ends: Option<Outcome>,
+    manager: Manager<&'a Resolved>,
     outputs: Outputs,
 }
 
@@ -221,16 +209,6 @@ impl Runtime<'_> {
     fn component(&self, instance: u32) -> String {
         let component = self.model.instances[instance as usize].component;
         self.model.components[component as usize].name.to_string()
-    }
-
-    /// The level of what each instance does once: of many instances nobody wants to read it.
-    fn everyday(&self) -> Level {
-        const MANY: usize = 40;
-        if self.model.instances.len() > MANY {
-            Level::Debug
-        } else {
-            Level::Info
-        }
     }
 
     fn made_elsewhere(&self, instance: u32) -> bool {
@@ -286,31 +264,13 @@ impl Runtime<'_> {
         why
     }
 
-    fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
-        let mut seen = observe_all(self.model, instances, now);
-        for (i, seen) in seen.iter_mut().enumerate() {
-            if seen.standing == Standing::Failed && self.was_stopped(i as u32) {
-                seen.standing = Standing::Stopped;
-            }
+    fn carry_out(&mut self, deed: Deed) -> Option<Order> {
+        match deed {
+            Deed::Say { level, who, text } => self.add(level, &who, &text),
+            Deed::Write { level, who, text } => self.log.add(level, &who, &text),
+            Deed::Order(order) => return Some(order),
         }
-        seen
-    }
-
-    /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
-    fn was_stopped(&self, instance: u32) -> bool {
-        match &self.ends {
-            None | Some(Outcome::Done) => false,
-            Some(Outcome::Failed(failure)) => failure.instance != Some(instance),
-            Some(Outcome::Stopped | Outcome::Interrupted) => true,
-        }
-    }
-
-    fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
-        let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
-        seen.iter()
-            .enumerate()
-            .map(|(i, seen)| InstanceRecord::of(seen, exit(i), &NamesOf(self.model)))
-            .collect()
+        None
     }
 
     fn add(&mut self, level: Level, who: &str, text: &str) {
@@ -331,40 +291,24 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
-        self.ends = Some(outcome.clone());
-        let seen = self.observe(instances, ligament_shm::status::now());
-        self.record.instances = self.records(&seen);
+        let seen = self.manager.observe(instances, ligament_shm::status::now());
+        let last = self.manager.conclude(&mut self.record, outcome, &seen);
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
-        let mut failed = None;
-        self.record.state = match outcome {
-            Outcome::Done => RunState::Done,
-            Outcome::Stopped => RunState::Stopped,
-            Outcome::Interrupted => RunState::Interrupted,
-            Outcome::Failed(failure) => {
-                let mut why = failure.sentence(|i| self.name(i));
-                if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
-                    why.push_str(&format!(" (its process: {exit})"));
-                }
-                self.record.reason = Some(why);
-                if let Some(instance) = failure.instance {
-                    let name = self.name(instance);
-                    let lines = self.directory.last_lines(&name, LAST_LINES);
-                    failed = Some((name, lines));
-                }
-                RunState::Failed
-            }
-        };
-        let last = match &self.record.reason {
-            Some(why) => format!("the run failed: {why}"),
-            None => format!("the run is {}", self.record.state.name()),
-        };
-        let level = if failed.is_some() { Level::Error } else { Level::Info };
-        self.log.add(level, "run", &last);
+        self.carry_out(last);
         self.outputs.close();
         self.save();
         self.directory.give_reserve_back();
         let _ = std::fs::remove_file(self.directory.token());
+        let failed = match outcome {
+            Outcome::Failed(failure) => failure.instance,
+            _ => None,
+        };
+        let failed = failed.map(|instance| {
+            let name = self.name(instance);
+            let lines = self.directory.last_lines(&name, LAST_LINES);
+            (name, lines)
+        });
         RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
     }
 
@@ -379,36 +323,9 @@ impl Runtime<'_> {
         }
     }
 
-    /// Whether the run is deadlocked, and what to do about it.
-    fn watch_waits(&mut self, seen: &[Observation], memory: Memory) -> Vec<Order> {
-        let orders = self.watch.look(seen, memory.1);
-        orders.into_iter().filter_map(|order| self.carry_out(order, memory)).collect()
-    }
-
-    fn carry_out(&mut self, order: ligament_manager::Order, memory: Memory) -> Option<Order> {
-        use ligament_manager::Order::{Ask, Deadlock, Grow, Suspicion};
-        match order {
-            Ask { round, instances } => Some(Order::Look { round, instances }),
-            Grow { channel, from, to } => {
-                let text = format!(
-                    "instances waited for each other because a conduit was full: the budget of {} grows from {} to {}",
-                    self.model.end_name(self.model.channels[channel as usize].from),
-                    in_bytes(from as f64),
-                    in_bytes(to as f64)
-                );
-                self.add(Level::Info, "run", &text);
-                Some(Order::Budget { channel, bytes: to })
-            }
-            Deadlock(found) => {
-                self.record.deadlock = deadlock::records(&found, &NamesOf(self.model));
-                Some(Order::Fail(deadlock::reason(&found, memory, &NamesOf(self.model))))
-            }
-            Suspicion(found) => {
-                let text = deadlock::suspicion(&found, memory, &NamesOf(self.model));
-                self.add(Level::Warning, "run", &text);
-                None
-            }
-        }
+    fn look(&mut self, seen: &[Observation], (used, limit): (u64, u64)) -> Vec<Order> {
+        let deeds = self.manager.look(seen, MessageMemory { used, limit });
+        deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 }
 
@@ -459,44 +376,17 @@ impl Host for Runtime<'_> {
         starter.start(&what).map(Some)
     }
 
-    fn report(&mut self, core: &Core, report: Report) {
-        match report {
-            Report::Registered { instance, pid, language } => {
-                let name = self.name(instance);
-                let level = self.everyday();
-                self.add(level, &name, &format!("registered ({language}, process {pid})"));
-            }
-            Report::Exited { instance, exit } => {
-                self.exits[instance as usize] = Some(exit);
-                let name = self.name(instance);
-                let calm = exit.is_clean() || core.ending().is_some();
-                let level = if calm { self.everyday() } else { Level::Error };
-                self.log.add(level, &name, &exit.to_string());
-            }
-            Report::Said { instance, level, text } => {
-                let name = self.name(instance);
-                self.add(Level::from_number(level), &name, &text);
-            }
-            Report::Remark { level, text } => self.add(Level::from_number(level), "agent", &text),
-            Report::Ending(outcome) => {
-                self.ends = Some(outcome.clone());
-                let text = match &outcome {
-                    Outcome::Done => return,
-                    Outcome::Failed(failure) => format!("the run ends: {}", failure.sentence(|i| self.name(i))),
-                    Outcome::Stopped => "the run ends: it was stopped".to_owned(),
-                    Outcome::Interrupted => "the run ends: it was interrupted".to_owned(),
-                };
-                let level = if matches!(outcome, Outcome::Failed(_)) { Level::Error } else { Level::Info };
-                self.log.add(level, "run", &text);
-            }
+    fn report(&mut self, report: Report) {
+        if let Some(deed) = self.manager.report(report) {
+            self.carry_out(deed);
         }
     }
 
     fn status(&mut self, view: &RunView<'_>) -> String {
-        let mut seen = self.observe(&view.instances, view.now);
+        let mut seen = self.manager.observe(&view.instances, view.now);
         see_stopped(&mut seen, &view.instances);
         let mut record = self.record.clone();
-        record.instances = self.records(&seen);
+        self.manager.fill(&mut record, &seen);
         record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
         let mut json = serde_json::to_value(&record).unwrap_or_default();
         let (used, limit) = view.core.memory();
@@ -510,17 +400,14 @@ impl Host for Runtime<'_> {
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        Some(match () {
-            () if self.watch.is_pressing() => LOOK_AGAIN,
-            () if self.view.is_some() => REDRAW,
-            () => LOOK,
-        })
+        let look = self.manager.next_look();
+        Some(if self.view.is_some() { look.min(REDRAW) } else { look })
     }
 
     fn show(&mut self, view: &RunView<'_>) {
-        let mut seen = self.observe(&view.instances, view.now);
+        let mut seen = self.manager.observe(&view.instances, view.now);
         see_stopped(&mut seen, &view.instances);
-        let text = format!("how the run stands:\n{}", of_instances(self.records(&seen)));
+        let text = format!("how the run stands:\n{}", of_instances(self.manager.records(&seen)));
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),
@@ -531,17 +418,12 @@ impl Host for Runtime<'_> {
     }
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
-        let seen = self.observe(&view.instances, view.now);
-        if self.view.is_some() {
-            let records = self.records(&seen);
-            if let Some(screen) = &mut self.view {
-                screen.draw(self.model, &seen, &records, view.now);
-            }
+        let mut seen = self.manager.observe(&view.instances, view.now);
+        see_threads(&mut seen, &view.instances);
+        if let Some(screen) = &mut self.view {
+            screen.draw(self.model, &seen, &self.manager.records(&seen), view.now);
         }
         self.watch_outputs();
-        if view.core.ending().is_some() {
-            return Vec::new();
-        }
-        self.watch_waits(&seen, view.core.memory())
+        self.look(&seen, view.core.memory())
     }
 }

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::Environment;
     use std::os::unix::process::CommandExt;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     fn command(output: PathBuf, script: &str) -> Command {
         Command {
@@ -337,6 +337,48 @@ mod tests {
         for wanted in 0..MANY {
             assert!(matches!(next_told(&mut guard), Told::NotStarted { number, .. } if number == wanted));
         }
+    }
+
+    /// A guard that is stopped, and was asked meanwhile to start some that would write to a file.
+    fn asked_while_stopped(output: &Path, mut guard: Guard) -> Guard {
+        kill_process(guard.pid, Signal::STOP).unwrap();
+        for number in 0..20 {
+            guard.launch(number, command(output.to_path_buf(), "echo started")).unwrap();
+        }
+        guard
+    }
+
+    #[test]
+    fn whom_it_has_not_started_yet_when_the_run_ends_it_does_not_start() {
+        let output = file("ends");
+        let mut guard = asked_while_stopped(&output, Guard::start(|_| {}).unwrap());
+        guard.sweep();
+        assert!(guard.lives() && guard.next_told().is_none());
+        assert!(!output.exists(), "somebody was started for a run that had ended");
+    }
+
+    #[test]
+    fn whom_it_has_not_started_yet_when_the_run_is_gone_it_does_not_start() {
+        let (output, said) = (file("gone"), file("gone-said"));
+        // A process in between plays the run and is gone without a word.
+        let Side::Parent(run) = sys::fork().unwrap() else {
+            let lost = |_: &str| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
+            let guard = asked_while_stopped(&output, Guard::start(lost).unwrap());
+            std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
+            sys::exit_now(0);
+        };
+        waitpid(Some(run), WaitOptions::empty()).unwrap();
+        let pid = std::fs::read_to_string(said.with_extension("pid")).unwrap();
+        kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::CONT).unwrap();
+        let text = loop {
+            match std::fs::read_to_string(&said) {
+                Ok(text) if !text.is_empty() => break text,
+                _ => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(text, "started: false");
+        std::fs::remove_file(said.with_extension("pid")).unwrap();
+        std::fs::remove_file(said).unwrap();
     }
 
     #[test]

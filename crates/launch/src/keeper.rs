@@ -8,7 +8,7 @@ use crate::sys;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::unix::net::UnixStream;
 
@@ -30,6 +30,8 @@ struct Keeper {
     started: HashSet<u32>,
     /// Groups of processes that others started.
     watched: HashSet<u32>,
+    /// Heard, and not yet fulfilled.
+    wishes: VecDeque<Wish>,
 }
 
 /// The whole life of the guard's process. `lost` is called if the run's process goes without a word, when all is
@@ -60,34 +62,60 @@ impl Keeper {
         // The run may have ended before it could be watched; then the closed line tells.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
-        Ok((Keeper { line, blocked, started: HashSet::new(), watched: HashSet::new() }, ends, run))
+        let keeper =
+            Keeper { line, blocked, started: HashSet::new(), watched: HashSet::new(), wishes: VecDeque::new() };
+        Ok((keeper, ends, run))
     }
 
-    /// Does what the run wishes, until it is over.
+    /// Does what the run wishes, until it is over. All that is said is heard before anything of it is done: an end
+    /// must not wait until all have been started that it will end.
     fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> Over {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         loop {
             let mut fds = vec![PollFd::new(&self.line, PollFlags::IN), PollFd::new(ends, PollFlags::IN)];
             fds.extend(run.map(|run| PollFd::new(run, PollFlags::IN)));
-            if poll(&mut fds, None).is_err() {
+            let patience = (!self.wishes.is_empty()).then_some(&at_once);
+            if poll(&mut fds, patience).is_err() {
                 continue;
             }
             let happened = |i: usize| fds.get(i).is_some_and(|fd: &PollFd<'_>| !fd.revents().is_empty());
-            let (wishes, ended, lost) = (happened(0), happened(1), happened(2));
+            let (speaks, ended, mut lost) = (happened(0), happened(1), happened(2));
             if ended {
                 let mut signals = [0u8; 1024];
                 while rustix::io::read(ends, &mut signals).is_ok_and(|count| count > 0) {}
                 self.reap();
             }
-            if wishes {
+            if speaks {
                 match Wish::read(&self.line) {
-                    Ok(Wish::End) => return Over::Told,
-                    Ok(wish) => self.fulfil(wish),
-                    Err(_) => return Over::Lost,
+                    Ok(wish) => {
+                        self.hear(wish);
+                        continue;
+                    }
+                    Err(_) => lost = true,
                 }
-            } else if lost && !has_input(&self.line) {
-                return Over::Lost;
+            }
+            if lost {
+                self.start_nobody();
+            }
+            match self.wishes.pop_front() {
+                Some(Wish::End) => return Over::Told,
+                Some(wish) => self.fulfil(wish),
+                None if lost => return Over::Lost,
+                None => {}
             }
         }
+    }
+
+    fn hear(&mut self, wish: Wish) {
+        if matches!(wish, Wish::Sweep | Wish::End) {
+            self.start_nobody();
+        }
+        self.wishes.push_back(wish);
+    }
+
+    /// Forgets whom it was to start.
+    fn start_nobody(&mut self) {
+        self.wishes.retain(|wish| !matches!(wish, Wish::Start(..)));
     }
 
     fn fulfil(&mut self, wish: Wish) {
@@ -170,11 +198,4 @@ fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
         eprintln!("ligament: these processes do not end, though they were killed: {}", numbers.join(", "));
         count
     })
-}
-
-/// Whether something is there to be read.
-fn has_input(line: &UnixStream) -> bool {
-    let mut fds = [PollFd::new(line, PollFlags::IN)];
-    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&none)).is_ok_and(|count| count > 0)
 }

@@ -17,7 +17,7 @@ pub enum Wish {
     Watch(u32),
     /// That group has ended.
     Forget(u32),
-    /// The run is over: end what is left. The answer is `Swept`.
+    /// The run is over: start nobody any more, whoever was wished before, and end what is left. The answer is `Swept`.
     Sweep,
     /// All is written down: end yourself too.
     End,

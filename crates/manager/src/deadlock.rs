@@ -9,7 +9,7 @@
 //! concluded until it does. No time-out is involved.
 
 use crate::observation::Observation;
-use crate::waits::{knots, lasting_waits, stuck, Knot, Wait};
+use crate::waits::{knots, lasting_waits, stuck, Knot, Lack, Wait};
 use std::collections::{HashMap, HashSet};
 
 /// Looks after an order that should come soon.
@@ -36,6 +36,8 @@ pub struct Deadlock {
     pub behind: Vec<Wait>,
     /// Full conduits in it: channel, its budget, and the budget that the sender would need; bytes.
     pub full: Vec<(u32, u64, u64)>,
+    /// If somebody waits for memory: who holds views of messages, and bytes of these.
+    pub held: Vec<(u32, u64)>,
 }
 
 /// Watches one run.
@@ -101,13 +103,13 @@ impl Watch {
         let found = knots(&certain);
         if found.is_empty() {
             let suspects = self.stuck(seen, confirmed, false);
-            return self.suspect(&suspects, &knots(&suspects));
+            return self.suspect(&suspects, &knots(&suspects), seen);
         }
         let mut orders = Vec::new();
         for knot in &found {
             match self.grow(knot, memory) {
                 Some(order) => orders.push(order),
-                None => return Some(vec![Order::Deadlock(self.describe(knot, &found, &certain))]),
+                None => return Some(vec![Order::Deadlock(self.describe(knot, &found, &certain, seen))]),
             }
         }
         // They will move; what they said about these waits is of no use any more.
@@ -115,19 +117,24 @@ impl Watch {
         Some(orders)
     }
 
-    fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait]) -> Deadlock {
+    fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {
         let inside: HashSet<u32> = all.iter().flat_map(|knot| &knot.waits).map(|wait| wait.instance).collect();
         let behind = stuck.iter().filter(|wait| !inside.contains(&wait.instance)).cloned().collect();
         let full = knot.waits.iter().filter_map(Wait::full);
         let full = full.map(|(channel, needs)| (channel, self.budgets[channel as usize], needs)).collect();
-        Deadlock { knot: knot.clone(), behind, full }
+        let mut held = Vec::new();
+        if stuck.iter().any(|wait| wait.lack == Lack::Memory) {
+            let holding = (0u32..).zip(seen).filter(|(_, one)| !one.gone && one.counters.pinned_bytes > 0);
+            held.extend(holding.map(|(i, one)| (i, one.counters.pinned_bytes)));
+        }
+        Deadlock { knot: knot.clone(), behind, full, held }
     }
 
-    fn suspect(&mut self, stuck: &[Wait], found: &[Knot]) -> Option<Vec<Order>> {
+    fn suspect(&mut self, stuck: &[Wait], found: &[Knot], seen: &[Observation]) -> Option<Vec<Order>> {
         let knot = found.first()?;
         let first = knot.waits[0].instance;
         let said = self.suspected.replace(first) == Some(first);
-        (!said).then(|| vec![Order::Suspicion(self.describe(knot, found, stuck))])
+        (!said).then(|| vec![Order::Suspicion(self.describe(knot, found, stuck, seen))])
     }
 
     /// Grows the smallest budget of a full conduit in a knot (Parks, 1995), if memory allows.

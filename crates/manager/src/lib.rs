@@ -1,10 +1,13 @@
 //! The manager: one per run. What is known of each instance, who waits for whom, the run's directory, its log, its
-//! record and its summary. It starts nothing and talks to nobody: it is told what happens.
+//! record and its summary. It starts nothing and talks to nobody: it is told what happens. `core` is its logic.
 
 mod clock;
+mod core;
 mod deadlock;
 mod directory;
+mod explain;
 mod log;
+mod names;
 mod observation;
 mod output;
 mod record;
@@ -12,11 +15,13 @@ mod summary;
 mod waits;
 
 pub use clock::Moment;
+pub use core::{Deed, Manager, MessageMemory};
 pub use deadlock::{Deadlock, Order, Watch};
 pub use directory::{find_run, write_whole, RunDirectory};
 pub use log::{Level, RunLog, DEFAULT_LOG};
-pub use observation::{Awaited, Counters, Observation, Standing, Waiting};
+pub use names::Names;
+pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{read_output, Outputs, DEFAULT_OUTPUT};
-pub use record::{some_of, InstanceRecord, Names, RunRecord, RunState, WaitRecord};
+pub use record::{some_of, InstanceRecord, RunRecord, RunState, WaitRecord};
 pub use summary::{in_bytes, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

@@ -1,4 +1,6 @@
-//! What is known of an instance at one moment.
+//! What is known of an instance at one moment: what its agent sees, as the manager takes it.
+
+use ligament_agent::{Awaited, InstanceView, Phase, State};
 
 /// Where an instance stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,19 +40,6 @@ impl Standing {
             Standing::Stopped => "stopped",
         }
     }
-}
-
-/// What an instance waits for. Channels and instances by their numbers in the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Awaited {
-    /// A message on any of these channels.
-    Message { channels: Vec<u32> },
-    /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
-    Credit { channel: u32, needs: u64 },
-    /// That this instance looks at what was sent to it, which it does in any call.
-    Slots { instance: u32 },
-    /// That a receiver lets go of what it has received, so that there is memory to send more.
-    Memory,
 }
 
 /// A wait of an instance.
@@ -110,4 +99,74 @@ pub struct Observation {
     /// The model time that it has reached, s.
     pub model_time: Option<f64>,
     pub counters: Counters,
+}
+
+impl Standing {
+    fn of(phase: Phase, state: Option<State>) -> Standing {
+        match (phase, state) {
+            (Phase::Waiting, _) => Standing::NotStarted,
+            (Phase::Started, _) => Standing::Starting,
+            (Phase::Gone(exit), Some(State::Ended)) if exit.is_clean() => Standing::Done,
+            (Phase::Finished, _) => Standing::Done,
+            (Phase::Gone(_), _) => Standing::Failed,
+            (Phase::Running, None | Some(State::Starting)) => Standing::Starting,
+            (Phase::Running, Some(State::Computing)) => Standing::Computing,
+            (Phase::Running, Some(State::WaitingToReceive)) => Standing::WaitingToReceive,
+            (Phase::Running, Some(State::WaitingToSend)) => Standing::WaitingToSend,
+            (Phase::Running, Some(State::Transferring)) => Standing::Transferring,
+            (Phase::Running, Some(State::Ended)) => Standing::Done,
+            (Phase::Running, Some(State::Failed)) => Standing::Failed,
+        }
+    }
+}
+
+impl Observation {
+    /// What its agent sees of the instance `name`, a copy of `component`, at `now` (ns of CLOCK_MONOTONIC). Whether a
+    /// process is stopped or has several threads the kernel would have to tell: it is taken for one that runs, and
+    /// that may.
+    pub fn of(name: String, component: u32, view: &InstanceView, now: u64) -> Observation {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let standing = Standing::of(view.phase, view.status.as_ref().map(|status| status.state));
+        let mut seen = Observation {
+            name,
+            component,
+            pid: view.pid,
+            gone: matches!(view.phase, Phase::Gone(_)),
+            standing,
+            waits: None,
+            epoch: 0,
+            looked: 0,
+            stopped: false,
+            model_time: None,
+            counters: Counters::default(),
+        };
+        let Some(status) = &view.status else {
+            return seen;
+        };
+        let waits = matches!(seen.standing, Standing::WaitingToReceive | Standing::WaitingToSend);
+        let waits = status.waits.as_ref().filter(|_| waits);
+        let waiting_now = waits.map_or(0, |waits| now.saturating_sub(waits.since));
+        seen.waits = waits.map(|waits| Waiting {
+            what: waits.what.clone(),
+            seconds: seconds(waiting_now),
+            timed: waits.timed,
+            may_release: waits.holding,
+        });
+        seen.epoch = status.epoch;
+        seen.looked = status.looked;
+        seen.model_time = status.time;
+        let end = if status.ended > 0 { status.ended } else { now };
+        seen.counters = Counters {
+            sent_messages: status.sent_messages,
+            sent_bytes: status.sent_bytes,
+            received_messages: status.received_messages,
+            received_bytes: status.received_bytes,
+            iterations: status.iterations,
+            pinned_bytes: status.pinned,
+            total: if status.started > 0 { seconds(end.saturating_sub(status.started)) } else { 0.0 },
+            waiting: seconds(status.waited + waiting_now),
+            transferring: seconds(status.transferred),
+        };
+        seen
+    }
 }

@@ -1,12 +1,15 @@
 //! `run.json`: what a run is and how it went, for programs.
 
-use crate::observation::{Awaited, Observation};
+use crate::names::Names;
+use crate::observation::Observation;
+use ligament_agent::Awaited;
 use serde::{Deserialize, Serialize};
 
 /// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
+    #[default]
     Running,
     Done,
     Failed,
@@ -28,7 +31,7 @@ impl RunState {
 }
 
 /// The record of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this format: 1.
     pub version: u32,
@@ -111,14 +114,6 @@ pub struct InstanceRecord {
     pub stopped: bool,
 }
 
-/// What instances and the ends of channels are called.
-pub trait Names {
-    /// An instance, by its number.
-    fn instance(&self, instance: u32) -> String;
-    /// The sending and the receiving end of a channel: number of the instance, and the port as people write it.
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))>;
-}
-
 /// A few of many.
 pub fn some_of(names: &[String], most: usize) -> String {
     match names.len().saturating_sub(most) {
@@ -146,8 +141,8 @@ fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
             Some((_, (instance, port))) => (port, vec![names.instance(instance)]),
             None => ("?".to_owned(), Vec::new()),
         },
-        Awaited::Slots { instance } => {
-            let name = names.instance(*instance);
+        Awaited::Slots { endpoint } => {
+            let name = names.instance(*endpoint);
             (format!("{name} to take what was sent to it"), vec![name])
         }
         Awaited::Memory => ("memory".to_owned(), Vec::new()),

@@ -3,7 +3,8 @@
 //! what is left when nothing more can be struck out is stuck for good. Its innermost parts, those that wait for
 //! nobody outside, are knots (Chandy, Misra & Haas, 1983): each holds itself, and the rest only waits behind it.
 
-use crate::observation::{Awaited, Observation, Waiting};
+use crate::observation::{Observation, Waiting};
+use ligament_agent::Awaited;
 
 /// One of the ways in which a wait may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

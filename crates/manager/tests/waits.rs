@@ -1,8 +1,9 @@
 //! Who waits in vain, compared with the definition tried on every set of instances; and the rules for what counts as
 //! a wait.
 
+use ligament_agent::Awaited;
 use ligament_manager::{
-    knots, lasting_waits, stuck, Awaited, Counters, Lack, Observation, Standing, Wait, Waiting, Way,
+    knots, lasting_waits, stuck, Counters, Lack, Observation, Standing, Wait, Waiting, Way,
 };
 use proptest::prelude::*;
 
@@ -122,7 +123,7 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(stuck_of(&[seen(Awaited::Slots { instance: 1 }), seen(message(0))], true), 0);
+    assert_eq!(stuck_of(&[seen(Awaited::Slots { endpoint: 1 }), seen(message(0))], true), 0);
     assert_eq!(stuck_of(&[seen(Awaited::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 

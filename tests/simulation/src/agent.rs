@@ -1,11 +1,14 @@
-//! The agent's body on the stage: the product's logic and custody; sockets, processes and timers are the stage's.
-//! What it does for an action is what `driver.rs` does.
+//! The agent's body on the stage: the product's logic and custody, and the manager beside it; sockets, processes and
+//! timers are the stage's. What it does for an action is what `driver.rs` does.
 
+use crate::manager::Desk;
 use crate::random::Random;
 use crate::script::{Script, MS, US};
 use crate::stage::{Event, Shared, Upward};
 use ligament_agent::memory::Ledger;
-use ligament_agent::{Action, Caller, Core, Custody, Exit, Link, Memory, Outcome, Push, Report};
+use ligament_agent::{
+    Action, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Order, Outcome, Push, Report,
+};
 use ligament_instance::connection::Identity;
 use ligament_shm::socket::Frame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
@@ -17,10 +20,27 @@ const USER: u32 = 7;
 /// How long instances have to end by themselves.
 const GRACE: u64 = 2_000 * MS;
 
+/// For how long who is called dead may show that it lives: longer than anything that lasts.
+const PATIENCE: u64 = 10_000 * MS;
+
+/// Why a run cannot end well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An instance of this number has failed.
+    Of(u32),
+    /// Somebody stopped the run.
+    Stop,
+    /// Some wait for each other.
+    Deadlock,
+}
+
 /// The agent.
 pub struct Agent {
     pub core: Core,
     pub custody: Custody,
+    pub manager: Desk,
+    /// The manager's order to end the run for a deadlock, and how far each had come when it was given.
+    doom: Option<(Order, Vec<u64>)>,
     /// Frames that an instance's socket had no room for.
     clogged: Vec<VecDeque<Frame>>,
     /// Whether the instance's connection was accepted, and is to be closed once all is sent.
@@ -30,8 +50,9 @@ pub struct Agent {
     chance_of_clogging: u64,
     random: Random,
     pub over: bool,
-    /// The first thing that went wrong, as the stage sees it: whose it was, none if it is nobody's.
-    pub first_fault: Option<Option<u32>>,
+    reading: u64,
+    /// The first thing that went wrong, as the stage sees it.
+    pub first_fault: Option<Fault>,
 }
 
 impl Agent {
@@ -45,6 +66,8 @@ impl Agent {
         Agent {
             core,
             custody,
+            manager: Desk::new(script, random.split()),
+            doom: None,
             clogged: (0..n).map(|_| VecDeque::new()).collect(),
             accepted: vec![false; n],
             closing: vec![false; n],
@@ -52,6 +75,7 @@ impl Agent {
             chance_of_clogging: script.clogged,
             random,
             over: false,
+            reading: script.reading,
             first_fault: None,
         }
     }
@@ -66,17 +90,69 @@ impl Agent {
     pub fn begin(&mut self, shared: &mut Shared) {
         let actions = self.core.begin();
         self.act(actions, shared);
+        shared.post(self.manager.pause(), Event::Reads { who: 0 });
     }
 
-    fn fault(&mut self, whose: Option<u32>) {
+    fn fault(&mut self, fault: Fault) {
         if self.core.ending().is_none() {
-            self.first_fault.get_or_insert(whose);
+            self.first_fault.get_or_insert(fault);
         }
+    }
+
+    /// What is seen of an instance.
+    pub fn page(&self, who: u32) -> InstanceView {
+        let (phase, pid) = self.core.instance(who);
+        InstanceView { phase, pid, speaker: self.core.speaker(who), status: self.custody.status(who) }
+    }
+
+    /// The manager reads a page, and after the last one says what is to be done.
+    pub fn reads(&mut self, who: u32, shared: &mut Shared) {
+        if self.core.ending().is_some() {
+            return;
+        }
+        if let Some(who) = self.manager.read(self.page(who)) {
+            let delay = self.random.scaled(self.reading);
+            return shared.post(delay, Event::Reads { who });
+        }
+        for order in self.manager.look(shared.clock, self.core.memory()) {
+            shared.tell(|| format!("manager orders: {order:?}"));
+            match order {
+                Order::Fail(_) => {
+                    self.doom = Some((order, shared.moved.clone()));
+                    let delay = if self.random.percent(50) { PATIENCE } else { 0 };
+                    shared.post(delay, Event::Dooms);
+                }
+                order => self.obey(order, shared),
+            }
+        }
+        shared.post(self.manager.pause(), Event::Reads { who: 0 });
+    }
+
+    /// The run ends for the deadlock that the manager has found, if nothing else has ended it meanwhile. Whom it called
+    /// dead must not have moved.
+    pub fn dooms(&mut self, shared: &mut Shared) {
+        let Some((order, before)) = self.doom.take() else {
+            return;
+        };
+        let found = self.manager.logic.deadlock().expect("it has said so");
+        for wait in found.knot.waits.iter().chain(&found.behind) {
+            let who = wait.instance as usize;
+            if shared.moved[who] != before[who] {
+                shared.accuse(format!("part{who} was called dead, and went on"));
+            }
+        }
+        self.fault(Fault::Deadlock);
+        self.obey(order, shared);
+    }
+
+    fn obey(&mut self, order: Order, shared: &mut Shared) {
+        let actions = self.core.obey(order);
+        self.act(actions, shared);
     }
 
     /// Somebody wants the run to stop.
     pub fn stop(&mut self, shared: &mut Shared) {
-        self.fault(None);
+        self.fault(Fault::Stop);
         let actions = self.core.stop(Outcome::Stopped);
         self.act(actions, shared);
     }
@@ -101,7 +177,7 @@ impl Agent {
                 let request = from_bytes::<Request>(&bytes).expect("instances of ours make sense");
                 shared.tell(|| format!("agent hears from part{who}: {request:?}"));
                 if matches!(request, Request::Failed { .. }) {
-                    self.fault(Some(who));
+                    self.fault(Fault::Of(who));
                 }
                 let actions = self.core.request(link, request);
                 self.act(actions, shared);
@@ -118,7 +194,7 @@ impl Agent {
         }
         shared.tell(|| format!("agent sees that part{who} is gone: {exit}"));
         if !clean {
-            self.fault(Some(who));
+            self.fault(Fault::Of(who));
         }
         let actions = self.core.exited(who, exit);
         self.act(actions, shared);
@@ -198,8 +274,9 @@ impl Agent {
             Action::Report(Report::Ending(outcome)) => {
                 shared.tell(|| format!("agent ends the run: {outcome:?}"));
                 shared.ending = true;
+                self.manager.report(Report::Ending(outcome));
             }
-            Action::Report(_) => {}
+            Action::Report(report) => self.manager.report(report),
             Action::Over => self.over = true,
         }
     }
@@ -209,7 +286,7 @@ impl Agent {
             return;
         }
         if self.missing[who as usize] {
-            self.fault(Some(who));
+            self.fault(Fault::Of(who));
             let actions = self.core.not_started(who, "there is no such program".into());
             return self.act(actions, shared);
         }

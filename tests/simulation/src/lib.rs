@@ -1,14 +1,16 @@
 //! Whole runs of the product's code in one process, under a virtual clock: instances on real endpoints, with the real
-//! agent's logic and custody, through random schedules of delays, reorderings and crashes. A schedule follows from
-//! its seed alone. What it must hold to is in `verdict`.
+//! logic of agent and manager and real custody, through random schedules of delays, reorderings and crashes. A
+//! schedule follows from its seed alone. What it must hold to is in `verdict`.
 
 mod agent;
 mod line;
+mod manager;
 mod part;
 mod random;
 mod schedule;
 mod script;
 mod stage;
+mod truth;
 mod verdict;
 
 pub use schedule::{run, Account};

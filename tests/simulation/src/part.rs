@@ -151,6 +151,7 @@ impl<'a> Part<'a> {
             self.take(step, number)?;
             self.check_told();
             self.let_go(number)?;
+            self.moves();
         }
         self.comes_to(script.programs[self.actor.me as usize].len())?;
         self.let_go(usize::MAX)?;
@@ -195,6 +196,11 @@ impl<'a> Part<'a> {
         Stop::Exit(1)
     }
 
+    /// It has done something that one who waits for ever cannot do.
+    fn moves(&self) {
+        self.actor.shared().moved[self.actor.me as usize] += 1;
+    }
+
     fn endpoint(&mut self) -> &mut Endpoint<Line> {
         self.endpoint.as_mut().expect("it has registered")
     }
@@ -230,6 +236,19 @@ impl<'a> Part<'a> {
                     self.check_told();
                     let at = indices.iter().position(|&i| i == found).expect("one of those asked for");
                     self.receive(left.remove(at), number + *keep as usize)?;
+                }
+            }
+            Step::Linger { channel, ns } => {
+                let index = self.incoming(*channel);
+                let deadline = self.actor.shared().clock + ns;
+                match self.again(|me| me.endpoint().wait_any(&[index], Some(deadline))) {
+                    Err(ShmError::TimedOut) => {
+                        self.actor.was_untold();
+                    }
+                    other => {
+                        other?;
+                        self.check_told();
+                    }
                 }
             }
             Step::ReceiveEnd { channel } => {
@@ -349,6 +368,7 @@ impl<'a> Part<'a> {
         let passed = &mut self.progress.channels[channel as usize];
         let due = self.script.sent[channel as usize].get(passed.received).copied();
         passed.received += 1;
+        self.moves();
         if arrived.header.is_end() {
             self.accuse(format!("found the end of channel {channel} where letter {due:?} was due"));
             return Ok(());

@@ -29,10 +29,12 @@ pub struct Account {
     /// Letters received.
     pub received: u64,
     pub moves: u64,
-    /// How it ended: `done`, `failed`, `stopped`, `agent gone`.
+    /// How it ended: `done`, `failed`, `deadlocked`, `stopped`, `agent gone`.
     pub end: &'static str,
     /// What went wrong on purpose.
     pub troubles: usize,
+    /// How often a budget grew.
+    pub grown: usize,
     /// How often an instance slept for as long as it wanted.
     pub slept_out: u64,
 }
@@ -139,20 +141,22 @@ impl Director<'_> {
         let shared = self.shared.clone();
         self.agent.begin(&mut shared.lock().expect("nobody panics with it"));
         while !self.is_over() {
-            self.moves += 1;
             let clock = self.lock().clock;
             if self.moves > MOST_MOVES || clock > LONGEST {
                 let (moves, seconds) = (self.moves, clock / (1000 * MS));
                 self.lock().accuse(format!("the run had not ended after {moves} moves and {seconds} s"));
                 break;
             }
-            self.trouble();
             let event = shared.lock().expect("nobody panics with it").next();
             let Some(event) = event else {
                 let mut shared = shared.lock().expect("nobody panics with it");
                 shared.accuse("nothing can happen any more, and the run has not ended".into());
                 break;
             };
+            if !matches!(event, Event::Reads { .. }) {
+                self.moves += 1;
+                self.trouble();
+            }
             self.happens(event);
             self.wake();
         }
@@ -199,6 +203,14 @@ impl Director<'_> {
         let shared = self.shared.clone();
         let dead = self.lock().agent_gone;
         match event {
+            Event::Go { who, .. } | Event::TimeIsOver { who, .. } | Event::Starts { who }
+                if self.is_stopped(who) =>
+            {
+                let (_, until) = self.script.manners[who as usize].stopped;
+                let mut shared = self.lock();
+                let rest = until.saturating_sub(shared.clock);
+                shared.post(rest, event);
+            }
             Event::Go { who, turn } => self.cue(who, turn, Cue::Go),
             Event::TimeIsOver { who, turn } => {
                 if self.players[who as usize].turn == turn && !self.players[who as usize].awaited {
@@ -231,7 +243,16 @@ impl Director<'_> {
                 self.agent.exits(who, exit, clean, &mut shared.lock().expect("nobody panics with it"));
             }
             Event::GraceEnds => self.agent.grace_ends(&mut shared.lock().expect("nobody panics with it")),
+            Event::Reads { who } => self.agent.reads(who, &mut shared.lock().expect("nobody panics with it")),
+            Event::Dooms => self.agent.dooms(&mut shared.lock().expect("nobody panics with it")),
         }
+    }
+
+    /// Whether an instance's process is stopped. Who is to end is continued.
+    fn is_stopped(&self, who: u32) -> bool {
+        let (from, until) = self.script.manners[who as usize].stopped;
+        let shared = self.lock();
+        (from..until).contains(&shared.clock) && !shared.ending && !shared.agent_gone
     }
 
     fn has_finished(&self, who: u32) -> bool {
@@ -343,6 +364,7 @@ impl Director<'_> {
             moves: self.moves,
             end: if shared.agent_gone { "agent gone" } else { verdict::name(self.agent.core.ending()) },
             troubles: self.script.troubles.len(),
+            grown: self.agent.manager.grown(),
             slept_out: shared.slept_out,
         }
     }

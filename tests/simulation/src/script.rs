@@ -1,8 +1,10 @@
 //! What is to happen in a schedule: a random model, what each of its instances does, and what goes wrong. Programs
 //! are cut from one order of all messages in which each is sent before it is received, so that with enough room, and
-//! unless something goes wrong, every run of them can end.
+//! unless something goes wrong, every run of them can end; except where some are made to receive too early, so that a
+//! knot of instances may wait for each other. Which it is, `truth` says.
 
 use crate::random::Random;
+use crate::truth::Truth;
 use ligament_agent::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Exit;
 use ligament_model::Operator;
@@ -25,6 +27,8 @@ pub enum Step {
     ReceiveAny { channels: Vec<u32>, keep: u32 },
     /// Receives the end of a channel.
     ReceiveEnd { channel: u32 },
+    /// Waits for a message of a channel for at most so many ns, receives none, and goes on.
+    Linger { channel: u32, ns: u64 },
 }
 
 /// How to wait for a message.
@@ -70,6 +74,10 @@ pub struct Manners {
     pub lingers: u64,
     /// Percent of its sleeps that a signal ends, after which it tries again, as a Python code may.
     pub interrupted: u64,
+    /// From when to when its process is stopped, as by SIGSTOP, ns.
+    pub stopped: (u64, u64),
+    /// Whether its process has other threads, which might drop views.
+    pub threads: bool,
 }
 
 /// What goes wrong.
@@ -105,6 +113,12 @@ pub struct Script {
     pub cores: u32,
     /// Whether memory is so short that a sender may get none.
     pub short_of_memory: bool,
+    /// Who must come to wait for ever, if nothing else goes wrong.
+    pub truth: Truth,
+    /// How many times more often than it would the manager looks at the status pages.
+    pub haste: u64,
+    /// The longest time from the reading of one page to that of the next, ns.
+    pub reading: u64,
     /// Percent of hooks at which an instance lets others go on.
     pub restless: u64,
     /// Percent of the agent's frames that an instance's socket has no room for at once.
@@ -122,7 +136,8 @@ impl Script {
         let huge = random.percent(4);
         let small_budgets = random.percent(40);
         let short_of_memory = huge || random.percent(5);
-        let in_step = small_budgets || short_of_memory;
+        // Budgets that would not do may grow; memory cannot.
+        let in_step = short_of_memory || (small_budgets && random.percent(30));
         let memory = match (huge, short_of_memory) {
             (true, _) => 10 << 20,
             (false, true) => (2 << 20) * random.between(1, u64::from(n)),
@@ -140,11 +155,24 @@ impl Script {
             troubles: Vec::new(),
             cores: if random.percent(85) { 0 } else { random.between(1, 2) as u32 },
             short_of_memory,
+            truth: Truth::default(),
+            haste: *random.of(&[1, 50, 250]),
+            reading: *random.of(&[US, 50 * US, 2 * MS]),
             restless: *random.of(&[0, 1, 3, 10]),
             clogged: *random.of(&[0, 0, 10, 40]),
             latency: *random.of(&[US, 50 * US, 5 * MS]),
         };
         script.write_programs(&pairs, huge, in_step, random);
+        script.add_lingering(random);
+        let too_early = !short_of_memory && random.percent(35);
+        if too_early {
+            script.receive_too_early(random);
+        }
+        script.truth = Truth::of(&script);
+        // Who asks again and again instead of waiting is never stuck: no budget would grow, and no run end, for it.
+        if !script.truth.ends() || (small_budgets && (too_early || !in_step)) {
+            script.wait_for_good();
+        }
         script.add_troubles(random);
         script
     }
@@ -254,6 +282,47 @@ impl Script {
         }
     }
 
+    /// Has some wait with a time-out where nothing need come: whoever waits for these waits for somebody alive.
+    fn add_lingering(&mut self, random: &mut Random) {
+        if !random.percent(25) {
+            return;
+        }
+        for _ in 0..random.between(1, 3) {
+            let channel = random.below(self.plan.channels.len() as u64) as u32;
+            let reader = self.plan.channels[channel as usize].to.instance as usize;
+            let program = &mut self.programs[reader];
+            // A channel that has ended is waited for no more.
+            let end = program.iter().position(|step| matches!(step, Step::ReceiveEnd { .. }));
+            let at = random.between(0, end.unwrap_or(program.len()) as u64) as usize;
+            program.insert(at, Step::Linger { channel, ns: random.scaled(2_000 * MS) });
+        }
+    }
+
+    /// Has some receive before they have sent what that waits for; or only earlier than they need to.
+    fn receive_too_early(&mut self, random: &mut Random) {
+        for _ in 0..random.between(1, 3) {
+            let who = random.below(self.programs.len() as u64) as usize;
+            let program = &mut self.programs[who];
+            let receives = |step: &Step| matches!(step, Step::Receive { .. } | Step::ReceiveAny { .. });
+            let places: Vec<usize> = (0..program.len()).filter(|&at| receives(&program[at])).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let from = *random.of(&places);
+            let step = program.remove(from);
+            program.insert(random.between(0, from as u64) as usize, step);
+        }
+    }
+
+    /// Has all who receive wait until they have.
+    fn wait_for_good(&mut self) {
+        for step in self.programs.iter_mut().flatten() {
+            if let Step::Receive { how, .. } = step {
+                *how = How::Forever;
+            }
+        }
+    }
+
     fn add_troubles(&mut self, random: &mut Random) {
         let mut count = match random.below(10) {
             0..=4 => 0,
@@ -345,6 +414,14 @@ fn manners(random: &mut Random) -> Manners {
         late: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
         lingers: if random.percent(20) { random.scaled(400 * MS) } else { random.scaled(MS) },
         interrupted: if random.percent(15) { random.between(5, 60) } else { 0 },
+        stopped: match random.percent(10) {
+            true => {
+                let from = random.scaled(50 * MS);
+                (from, from + random.scaled(1_500 * MS))
+            }
+            false => (0, 0),
+        },
+        threads: random.percent(20),
     }
 }
 

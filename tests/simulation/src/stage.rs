@@ -75,6 +75,10 @@ pub enum Event {
     Kills { who: u32 },
     /// The agent's time of grace is over.
     GraceEnds,
+    /// The manager reads the status page of an instance.
+    Reads { who: u32 },
+    /// What the manager has called dead has had time to show that it lives.
+    Dooms,
 }
 
 /// What all may look at when it is their move.
@@ -88,6 +92,8 @@ pub struct Shared {
     /// From each instance to the agent, and what its socket holds for it to read.
     pub up: Vec<VecDeque<Upward>>,
     pub down: Vec<VecDeque<Frame>>,
+    /// How often each instance has done something that one who waits for ever cannot do.
+    pub moved: Vec<u64>,
     /// Whether the agent has closed each instance's connection.
     pub closed: Vec<bool>,
     /// Whether the agent has begun to end the run, or is no more.
@@ -115,6 +121,7 @@ impl Shared {
             latency,
             up: (0..n).map(|_| VecDeque::new()).collect(),
             down: (0..n).map(|_| VecDeque::new()).collect(),
+            moved: vec![0; n],
             closed: vec![false; n],
             ending: false,
             agent_gone: false,

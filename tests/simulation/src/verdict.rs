@@ -1,10 +1,11 @@
 //! What every schedule must hold to when it is over: each message came exactly once and in order, the run ended for
 //! the reason that was there first, and nothing that was lent is still out.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Fault};
 use crate::part::{body_len, Progress};
 use crate::script::{By, Script};
 use ligament_agent::{Memory, Outcome};
+use ligament_manager::{Lack, Level, Standing};
 use ligament_shm::area::{Front, Inbox, Layout};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::{BODY_BYTES, SLOT_BYTES};
@@ -21,6 +22,8 @@ pub fn of(script: &Script, agent: &mut Agent, progress: &[Progress], agent_gone:
         return wrong;
     }
     ended_for_the_first_reason(agent, &mut wrong);
+    deadlocks_are_told_from_slowness(script, agent, &mut wrong);
+    consequences_are_not_told_as_causes(agent, &mut wrong);
     if agent.core.ending() == Some(&Outcome::Done) {
         everybody_got_all(script, progress, &mut wrong);
         for reader in 0..progress.len() as u32 {
@@ -40,6 +43,7 @@ pub fn name(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         None => "not ended",
         Some(Outcome::Done) => "done",
+        Some(Outcome::Failed(failure)) if failure.what.starts_with("deadlock: ") => "deadlocked",
         Some(Outcome::Failed(_)) => "failed",
         Some(Outcome::Stopped) => "stopped",
         Some(Outcome::Interrupted) => "interrupted",
@@ -62,18 +66,95 @@ fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut
 fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
     let outcome = agent.core.ending();
     let fits = match (agent.first_fault, outcome) {
-        (None, Some(Outcome::Done)) | (Some(None), Some(Outcome::Stopped)) => true,
-        (Some(Some(culprit)), Some(Outcome::Failed(failure))) => failure.instance == Some(culprit),
+        (None, Some(Outcome::Done)) | (Some(Fault::Stop), Some(Outcome::Stopped)) => true,
+        (Some(Fault::Of(culprit)), Some(Outcome::Failed(failure))) => failure.instance == Some(culprit),
+        (Some(Fault::Deadlock), Some(Outcome::Failed(failure))) => {
+            failure.instance.is_none() && failure.what.starts_with("deadlock: ")
+        }
         _ => false,
     };
     if !fits {
         wrong.push(match agent.first_fault {
             None => format!("nothing went wrong, and the run ended as {outcome:?}"),
-            Some(None) => format!("the run was stopped, and ended as {outcome:?}"),
-            Some(Some(culprit)) => {
-                format!("part{culprit} was the first to fail, and the run ended as {outcome:?}")
-            }
+            Some(fault) => format!("the first fault was {fault:?}, and the run ended as {outcome:?}"),
         });
+    }
+}
+
+/// A knot that must come about is named, with all its members, no other, and what each waits for; and no other is.
+fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut Vec<String>) {
+    let truth = &script.truth;
+    if agent.core.ending() == Some(&Outcome::Done) && !truth.ends() {
+        wrong.push(format!("the run is done, and should have come to {:?}", truth.waits));
+    }
+    let suspicion = |(level, _, text): &&(Level, String, String)| {
+        *level == Level::Warning && text.starts_with("these wait for each other")
+    };
+    // Where memory is short more may come to wait than that. Whoever is called dead must be so even then.
+    if script.short_of_memory {
+        return;
+    }
+    if let Some((_, _, text)) = agent.manager.log.iter().find(suspicion) {
+        wrong.push(format!("nobody waits for memory, and there is a suspicion: {text}"));
+    }
+    let Some(found) = agent.manager.logic.deadlock() else {
+        return;
+    };
+    let knot = found.knot.waits.iter().fold(0u32, |set, wait| set | 1 << wait.instance);
+    if !truth.knots.contains(&knot) {
+        wrong
+            .push(format!("the knot {knot:b} was named, and there are {:?} in {:?}", truth.knots, truth.waits));
+    }
+    for wait in &found.knot.waits {
+        let mut channels: Vec<u32> = wait.ways.iter().filter_map(|way| way.channel).collect();
+        channels.sort_unstable();
+        let mut due = truth.waits[wait.instance as usize].clone().unwrap_or_default();
+        due.sort_unstable();
+        if wait.lack != Lack::Message || channels != due {
+            wrong.push(format!("part{} waits for a message on {due:?}, and {wait:?} was named", wait.instance));
+        }
+    }
+}
+
+/// The log blames nobody but who was first, and so does the record; its reason begins with it.
+fn consequences_are_not_told_as_causes(agent: &mut Agent, wrong: &mut Vec<String>) {
+    let Some(outcome) = agent.core.ending().cloned() else {
+        return;
+    };
+    let pages: Vec<_> = (0..agent.core.plan().instances.len() as u32).map(|who| agent.page(who)).collect();
+    let record = agent.manager.conclude(&outcome, &pages, 0);
+    let culprit = match agent.first_fault {
+        Some(Fault::Of(who)) => Some(agent.core.plan().instances[who as usize].name.clone()),
+        _ => None,
+    };
+    for (level, who, text) in &agent.manager.log {
+        if *level == Level::Error && who != "run" && Some(who) != culprit.as_ref() {
+            wrong.push(format!("the log blames {who}: {text}"));
+        }
+    }
+    for instance in &record.instances {
+        let failed = instance.state == Standing::Failed.name();
+        if failed != (culprit.as_ref() == Some(&instance.name)) {
+            wrong.push(format!(
+                "the record says of {}: {}; to blame is {culprit:?}",
+                instance.name, instance.state
+            ));
+        }
+    }
+    let begins = match (agent.first_fault, &culprit) {
+        (_, Some(culprit)) => Some(culprit.as_str()),
+        (Some(Fault::Deadlock), _) => Some("deadlock: "),
+        _ => None,
+    };
+    let fits = match (&record.reason, begins) {
+        (Some(reason), Some(begins)) => reason.starts_with(begins),
+        (reason, begins) => reason.is_none() && begins.is_none(),
+    };
+    if !fits {
+        wrong.push(format!("the reason is {:?}, where {begins:?} comes first", record.reason));
+    }
+    if agent.first_fault == Some(Fault::Deadlock) && record.deadlock.is_empty() {
+        wrong.push("the record does not say who waits for whom".into());
     }
 }
 

@@ -36,11 +36,12 @@ fn summary(accounts: &[Account]) -> String {
     let ends: Vec<String> = ends.iter().map(|(end, count)| format!("{count} {end}")).collect();
     let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
     format!(
-        "{} schedules ({}): {} letters received in {} moves; {} time-outs of sleep",
+        "{} schedules ({}): {} letters received in {} moves; {} budgets grown; {} time-outs of sleep",
         accounts.len(),
         ends.join(", "),
         sum(|a| a.received),
         sum(|a| a.moves),
+        sum(|a| a.grown as u64),
         sum(|a| a.slept_out)
     )
 }
@@ -56,7 +57,11 @@ fn every_schedule_holds_to_the_rules() {
     let accounts = play(number("LIGAMENT_SCHEDULES").unwrap_or(1000));
     println!("{}", summary(&accounts));
     if accounts.len() >= 1000 {
-        for end in ["done", "failed", "stopped", "agent gone"] {
+        assert!(
+            accounts.iter().any(|account| account.grown > 0 && account.end == "done"),
+            "no budget had to grow"
+        );
+        for end in ["done", "failed", "deadlocked", "stopped", "agent gone"] {
             assert!(accounts.iter().any(|account| account.end == end), "no schedule ended as \"{end}\"");
         }
     }

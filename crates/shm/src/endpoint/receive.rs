@@ -148,7 +148,7 @@ impl<C: Custodian> Endpoint<C> {
             if ring.reader.ready() {
                 return true;
             }
-            more = more && self.pool.claim();
+            more = more && self.pool.claim(|| self.custodian.now());
             if !more {
                 std::hint::spin_loop();
             }

@@ -103,7 +103,7 @@ impl<C: Custodian> Endpoint<C> {
     fn prepare(&mut self) {
         self.pool.reclaim(super::send::done_with(&self.out));
         for _ in 0..CLAIMS {
-            if !self.pool.claim() {
+            if !self.pool.claim(|| self.custodian.now()) {
                 break;
             }
         }

@@ -1,7 +1,6 @@
 //! Claiming: while an endpoint waits, lines of the block that it will use next are taken from its reader's cache.
 
 use super::{class_of, BlockId, Class, Pool, AT_HAND};
-use crate::status::now;
 
 /// Blocks up to this size are claimed beforehand (see `Pool::claim`): more does not stay in the cache that belongs to a
 /// core alone.
@@ -19,6 +18,7 @@ const CLAIM_STEP: usize = 4 << 10;
 
 impl Pool {
     /// In a quiet moment: claims a few lines of the block that will be used next. False if there is nothing to claim.
+    /// `now` is the time in ns.
     ///
     /// Lines that a reader's core has must be fetched from there before they can be written, one by one; writing them
     /// whole beforehand takes them without fetching. Measured on Zen 5, rewriting 16 KiB that another core has read:
@@ -26,7 +26,7 @@ impl Pool {
     /// 1 MiB copied: 41 µs against 37 on cores of one cache, 63 against 152 on others. So a large block that is to be
     /// copied to is claimed where the first step takes long.
     #[inline]
-    pub fn claim(&mut self) -> bool {
+    pub fn claim(&mut self, now: impl Fn() -> u64) -> bool {
         let len = self.recent_len;
         if len > CLAIMED {
             return false;
@@ -34,13 +34,13 @@ impl Pool {
         let Some(&id) = self.classes.get(self.recent).and_then(|class| class.free.last()) else { return false };
         let claimed = self.block(id).claimed;
         if claimed == 0 && len >= CLAIM_STEP {
-            return self.claim_timed(id, len);
+            return self.claim_timed(id, len, now);
         }
         (self.lends || len <= CLAIMED_NEAR || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP)
     }
 
     /// The first step, which shows how far away the reader's cache is.
-    fn claim_timed(&mut self, id: BlockId, len: usize) -> bool {
+    fn claim_timed(&mut self, id: BlockId, len: usize, now: impl Fn() -> u64) -> bool {
         let began = now();
         let claimed = self.claim_up_to(id, len, CLAIM_STEP);
         let slow = claimed && now() - began > FAR;
@@ -111,6 +111,7 @@ impl Pool {
 mod tests {
     use super::super::tests::{grow, pool_with};
     use super::*;
+    use crate::status::now;
 
     #[test]
     fn a_free_block_is_claimed_in_steps_and_a_block_with_a_reader_is_not_touched() {
@@ -123,14 +124,14 @@ mod tests {
         pool.used_by(one, 3);
         pool.posted(one);
         pool.reclaim(|_, _, _| false);
-        while pool.claim() {}
+        while pool.claim(now) {}
         assert!(bytes().iter().all(|&byte| byte == 7));
         pool.reclaim(|_, _, _| true);
-        assert!(pool.claim());
+        assert!(pool.claim(now));
         assert!(bytes()[..CLAIM_STEP].iter().all(|&byte| byte == 0) && bytes()[CLAIM_STEP] == 7);
         pool.lend(one, 10_000);
         assert!(bytes()[..10_000].iter().all(|&byte| byte == 0) && bytes()[10_000] == 7);
-        assert!(!pool.claim());
+        assert!(!pool.claim(now));
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
             if let [.., before, _] = used[..] {
                 pool.reclaim(|_, id, _| id == before);
             }
-            while pool.claim() {}
+            while pool.claim(now) {}
         }
         assert!(used[2..].windows(2).all(|two| two[0] != two[1]), "{used:?}");
         assert_eq!(used.iter().collect::<std::collections::BTreeSet<_>>().len(), 2);

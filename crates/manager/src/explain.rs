@@ -1,14 +1,16 @@
 //! A deadlock in words: who waits for which port of whom, since when, and what to do.
 
-use ligament_manager::{in_bytes, in_seconds, some_of, Deadlock, Lack, Names, Wait, WaitRecord};
+use crate::core::MessageMemory;
+use crate::deadlock::Deadlock;
+use crate::names::Names;
+use crate::record::{some_of, WaitRecord};
+use crate::summary::{in_bytes, in_seconds};
+use crate::waits::{Lack, Wait};
 
 /// Waits that are named; the others are in the record.
 const MOST: usize = 8;
 /// Ports of one wait that are named.
 const MOST_PORTS: usize = 4;
-
-/// The run's memory for messages, bytes, and what of it is in use.
-pub(crate) type Memory = (u64, u64);
 
 /// Each way of a wait: own port, and port at the other end.
 fn ports(wait: &Wait, names: &impl Names) -> Vec<(String, String)> {
@@ -42,17 +44,17 @@ fn sentence(wait: &Wait, names: &impl Names) -> String {
 }
 
 /// What is said when only another thread of an instance could still help.
-pub(crate) fn suspicion(deadlock: &Deadlock, memory: Memory, names: &impl Names) -> String {
+pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     format!(
-        "these wait for each other: {}; unless a thread of one of them drops a view of a message, nothing will happen \
-         any more; {}",
+        "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen any \
+         more; {}",
         told(deadlock, names),
         advice(deadlock, memory, names)
     )
 }
 
 /// The reason with which the run ends.
-pub(crate) fn reason(deadlock: &Deadlock, memory: Memory, names: &impl Names) -> String {
+pub(crate) fn reason(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     format!(
         "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
         told(deadlock, names),
@@ -71,17 +73,24 @@ fn told(deadlock: &Deadlock, names: &impl Names) -> String {
         let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.instance(wait.instance)).collect();
         text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
     }
+    let hold = |&(instance, bytes): &(u32, u64)| {
+        format!("{} holds views of messages of {}", names.instance(instance), in_bytes(bytes as f64))
+    };
+    let held: Vec<String> = deadlock.held.iter().map(hold).collect();
+    if !held.is_empty() {
+        text.push_str(&format!("; {}", some_of(&held, MOST)));
+    }
     text
 }
 
-fn advice(deadlock: &Deadlock, (used, limit): Memory, names: &impl Names) -> String {
+fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
     let members = &deadlock.knot.waits;
     if members.iter().any(|wait| wait.lack == Lack::Memory) {
         return format!(
             "messages take {} of the {} that they may: raise \"memory:\" under \"ligament:\" in the model, free views \
              earlier, or receive in the order in which is sent",
-            in_bytes(used as f64),
-            in_bytes(limit as f64)
+            in_bytes(memory.used as f64),
+            in_bytes(memory.limit as f64)
         );
     }
     if let Some(&(channel, budget, needs)) = deadlock.full.iter().min_by_key(|&&(_, _, needs)| needs) {
@@ -92,7 +101,7 @@ fn advice(deadlock: &Deadlock, (used, limit): Memory, names: &impl Names) -> Str
              model",
             in_bytes(needs as f64),
             in_bytes(budget as f64),
-            in_bytes(limit as f64)
+            in_bytes(memory.limit as f64)
         );
     }
     if let [only] = &members[..] {

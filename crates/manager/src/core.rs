@@ -1,0 +1,213 @@
+//! The manager's logic of one run: what happens and what is seen goes in, what to write and what to ask of the agent
+//! comes out. It owns no file, no process and no clock, so that tests can drive it through anything.
+
+use crate::deadlock::{self, Deadlock, Watch};
+use crate::explain;
+use crate::log::Level;
+use crate::names::Names;
+use crate::observation::{Observation, Standing};
+use crate::record::{InstanceRecord, RunRecord, RunState};
+use crate::summary::in_bytes;
+use ligament_agent::{Exit, InstanceView, Order, Outcome, Plan, Report};
+use std::time::Duration;
+
+/// How often to look for instances that wait for each other.
+const LOOK: Duration = Duration::from_millis(250);
+/// How soon to look whether those that were asked have looked too.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Of so many instances nobody wants to read what each does once.
+const MANY: usize = 40;
+
+/// The run's memory for messages, bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageMemory {
+    pub used: u64,
+    pub limit: u64,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deed {
+    /// A line of the log, which whoever watches the run is told too if it is a warning or worse.
+    Say { level: Level, who: String, text: String },
+    /// A line of the log alone: whoever watches is told at the end.
+    Write { level: Level, who: String, text: String },
+    /// The agent is to do this.
+    Order(Order),
+}
+
+/// The manager of one run.
+#[derive(Debug)]
+pub struct Manager<N> {
+    names: N,
+    exits: Vec<Option<Exit>>,
+    watch: Watch,
+    /// The deadlock for which the run ends, if it does.
+    deadlock: Option<Deadlock>,
+    /// How the run ends, once it does.
+    ending: Option<Outcome>,
+}
+
+impl<N: Names> Manager<N> {
+    /// Of a run that has not begun.
+    pub fn new(plan: &Plan, names: N) -> Manager<N> {
+        let channels = &plan.channels;
+        let channels = channels.iter().map(|one| ((one.from.instance, one.to.instance), one.budget));
+        Manager {
+            names,
+            exits: vec![None; plan.instances.len()],
+            watch: Watch::new(channels),
+            deadlock: None,
+            ending: None,
+        }
+    }
+
+    /// The level of what each instance does once.
+    fn everyday(&self) -> Level {
+        if self.exits.len() > MANY {
+            Level::Debug
+        } else {
+            Level::Info
+        }
+    }
+
+    /// The agent reports what has happened.
+    pub fn report(&mut self, report: Report) -> Option<Deed> {
+        Some(match report {
+            Report::Registered { instance, pid, language } => Deed::Say {
+                level: self.everyday(),
+                who: self.names.instance(instance),
+                text: format!("registered ({language}, process {pid})"),
+            },
+            Report::Exited { instance, exit } => {
+                self.exits[instance as usize] = Some(exit);
+                // Of a run that ends every instance is ended: only the first end can be news.
+                let calm = exit.is_clean() || self.ending.is_some();
+                let level = if calm { self.everyday() } else { Level::Error };
+                Deed::Write { level, who: self.names.instance(instance), text: exit.to_string() }
+            }
+            Report::Said { instance, level, text } => {
+                Deed::Say { level: Level::from_number(level), who: self.names.instance(instance), text }
+            }
+            Report::Remark { level, text } => {
+                Deed::Say { level: Level::from_number(level), who: "agent".to_owned(), text }
+            }
+            Report::Ending(outcome) => {
+                let (level, text) = match &outcome {
+                    Outcome::Done => (Level::Info, None),
+                    Outcome::Failed(failure) => {
+                        (Level::Error, Some(failure.sentence(|i| self.names.instance(i))))
+                    }
+                    Outcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
+                    Outcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
+                };
+                self.ending.get_or_insert(outcome);
+                Deed::Write { level, who: "run".to_owned(), text: format!("the run ends: {}", text?) }
+            }
+        })
+    }
+
+    /// All instances as their agent sees them, at `now` (ns of CLOCK_MONOTONIC).
+    pub fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
+        let one = |(i, view): (u32, &InstanceView)| {
+            let mut seen = Observation::of(self.names.instance(i), self.names.component(i), view, now);
+            if seen.standing == Standing::Failed && self.was_stopped(i) {
+                seen.standing = Standing::Stopped;
+            }
+            seen
+        };
+        (0u32..).zip(instances).map(one).collect()
+    }
+
+    /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
+    fn was_stopped(&self, instance: u32) -> bool {
+        match &self.ending {
+            None | Some(Outcome::Done) => false,
+            Some(Outcome::Failed(failure)) => failure.instance != Some(instance),
+            Some(Outcome::Stopped | Outcome::Interrupted) => true,
+        }
+    }
+
+    /// How long after a look the next one is due.
+    pub fn next_look(&self) -> Duration {
+        if self.watch.is_pressing() {
+            LOOK_AGAIN
+        } else {
+            LOOK
+        }
+    }
+
+    /// A look at all instances: whether some wait for each other for good, and what to do about it.
+    pub fn look(&mut self, seen: &[Observation], memory: MessageMemory) -> Vec<Deed> {
+        if self.ending.is_some() || self.deadlock.is_some() {
+            return Vec::new();
+        }
+        let orders = self.watch.look(seen, memory.limit);
+        orders.into_iter().flat_map(|order| self.carry_out(order, memory)).collect()
+    }
+
+    fn carry_out(&mut self, order: deadlock::Order, memory: MessageMemory) -> Vec<Deed> {
+        let say = |level, text| Deed::Say { level, who: "run".to_owned(), text };
+        match order {
+            deadlock::Order::Ask { round, instances } => vec![Deed::Order(Order::Look { round, instances })],
+            deadlock::Order::Grow { channel, from, to } => {
+                let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
+                let text = format!(
+                    "instances waited for each other because a conduit was full: the budget of {port} grows from {} \
+                     to {}",
+                    in_bytes(from as f64),
+                    in_bytes(to as f64)
+                );
+                vec![say(Level::Info, text), Deed::Order(Order::Budget { channel, bytes: to })]
+            }
+            deadlock::Order::Deadlock(found) => {
+                let why = explain::reason(&found, memory, &self.names);
+                self.deadlock = Some(found);
+                vec![Deed::Order(Order::Fail(why))]
+            }
+            deadlock::Order::Suspicion(found) => {
+                vec![say(Level::Warning, explain::suspicion(&found, memory, &self.names))]
+            }
+        }
+    }
+
+    /// The deadlock for which the run ends, if it does.
+    pub fn deadlock(&self) -> Option<&Deadlock> {
+        self.deadlock.as_ref()
+    }
+
+    /// The instances for the record.
+    pub fn records(&self, seen: &[Observation]) -> Vec<InstanceRecord> {
+        let exit = |i: usize| self.exits[i].map(|exit| exit.to_string());
+        seen.iter().enumerate().map(|(i, seen)| InstanceRecord::of(seen, exit(i), &self.names)).collect()
+    }
+
+    /// Writes into the record how the run stands.
+    pub fn fill(&self, record: &mut RunRecord, seen: &[Observation]) {
+        record.instances = self.records(seen);
+        record.deadlock = self.deadlock.iter().flat_map(|found| explain::records(found, &self.names)).collect();
+    }
+
+    /// Writes into the record how the run has ended, and why; gives the last line of the log. How an instance's
+    /// process ended may be known only now, so `outcome` may say more than what was reported.
+    pub fn conclude(&self, record: &mut RunRecord, outcome: &Outcome, seen: &[Observation]) -> Deed {
+        self.fill(record, seen);
+        (record.state, record.reason) = match outcome {
+            Outcome::Done => (RunState::Done, None),
+            Outcome::Stopped => (RunState::Stopped, None),
+            Outcome::Interrupted => (RunState::Interrupted, None),
+            Outcome::Failed(failure) => {
+                let mut why = failure.sentence(|i| self.names.instance(i));
+                if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
+                    why.push_str(&format!(" (its process: {exit})"));
+                }
+                (RunState::Failed, Some(why))
+            }
+        };
+        let (level, text) = match &record.reason {
+            Some(why) => (Level::Error, format!("the run failed: {why}")),
+            None => (Level::Info, format!("the run is {}", record.state.name())),
+        };
+        Deed::Write { level, who: "run".to_owned(), text }
+    }
+}

@@ -1,0 +1,114 @@
+//! The manager's body on the stage: the product's logic; the log, and the reading of status pages, one after the other
+//! while the instances go on, are the stage's.
+
+use crate::random::Random;
+use crate::script::Script;
+use ligament_agent::plan::End;
+use ligament_agent::{InstanceView, Order, Outcome, Plan, Report};
+use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
+
+/// What the parts of a simulated run are called.
+pub struct Parts(Plan);
+
+impl Parts {
+    fn port(&self, end: End) -> (u32, String) {
+        let instance = &self.0.instances[end.instance as usize];
+        (end.instance, format!("{}.{}", instance.name, instance.ports[end.port as usize].name))
+    }
+}
+
+impl Names for Parts {
+    fn instance(&self, instance: u32) -> String {
+        self.0.instances[instance as usize].name.clone()
+    }
+
+    fn component(&self, instance: u32) -> u32 {
+        instance
+    }
+
+    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))> {
+        let channel = &self.0.channels[channel as usize];
+        Some((self.port(channel.from), self.port(channel.to)))
+    }
+}
+
+/// The manager, its log, and the pages that it has read of the present look.
+pub struct Desk {
+    pub logic: Manager<Parts>,
+    /// Level, whose, text.
+    pub log: Vec<(Level, String, String)>,
+    pages: Vec<InstanceView>,
+    threads: Vec<bool>,
+    haste: u64,
+    random: Random,
+}
+
+impl Desk {
+    /// Of a script's run.
+    pub fn new(script: &Script, random: Random) -> Desk {
+        Desk {
+            logic: Manager::new(&script.plan, Parts(script.plan.clone())),
+            log: Vec::new(),
+            pages: Vec::new(),
+            threads: script.manners.iter().map(|manners| manners.threads).collect(),
+            haste: script.haste,
+            random,
+        }
+    }
+
+    fn carry_out(&mut self, deed: Deed) -> Option<Order> {
+        match deed {
+            Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
+                self.log.push((level, who, text));
+                None
+            }
+            Deed::Order(order) => Some(order),
+        }
+    }
+
+    /// The agent reports.
+    pub fn report(&mut self, report: Report) {
+        if let Some(deed) = self.logic.report(report) {
+            self.carry_out(deed);
+        }
+    }
+
+    /// Reads a page. The instance whose page is next, unless all are read.
+    pub fn read(&mut self, page: InstanceView) -> Option<u32> {
+        self.pages.push(page);
+        (self.pages.len() < self.threads.len()).then_some(self.pages.len() as u32)
+    }
+
+    /// Thinks about the pages that it has read.
+    pub fn look(&mut self, now: u64, (used, limit): (u64, u64)) -> Vec<Order> {
+        let mut seen = self.logic.observe(&self.pages, now);
+        self.pages.clear();
+        for (one, &threads) in seen.iter_mut().zip(&self.threads) {
+            if let Some(waits) = &mut one.waits {
+                waits.may_release &= threads;
+            }
+        }
+        let deeds = self.logic.look(&seen, MessageMemory { used, limit });
+        deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
+    }
+
+    /// How often a budget grew.
+    pub fn grown(&self) -> usize {
+        self.log.iter().filter(|(_, _, text)| text.contains("the budget of")).count()
+    }
+
+    /// Until the next look, ns.
+    pub fn pause(&mut self) -> u64 {
+        let pause = self.logic.next_look().as_nanos() as u64 / self.haste;
+        pause / 2 + self.random.below(pause)
+    }
+
+    /// The run is over: the record.
+    pub fn conclude(&mut self, outcome: &Outcome, pages: &[InstanceView], now: u64) -> RunRecord {
+        let mut record = RunRecord::default();
+        let seen = self.logic.observe(pages, now);
+        let last = self.logic.conclude(&mut record, outcome, &seen);
+        self.carry_out(last);
+        record
+    }
+}
