@@ -11,6 +11,7 @@ mod lost;
 mod observe;
 mod run;
 pub mod runtime;
+mod timeline;
 mod view;
 
 pub use arguments::{main, main_of};

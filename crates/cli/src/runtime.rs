@@ -3,10 +3,13 @@
 
 use crate::client::of_instances;
 use crate::deadlock::{self, Memory};
-use crate::observe::{observe_all, see_stopped, NamesOf};
+use crate::observe::{gained, observe_all, see_stopped, NamesOf};
 use crate::view::View;
-use ligament_agent::{Core, Exit, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
+use ligament_agent::{
+    Core, Drain, Exit, Gained, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started, State,
+};
 use ligament_launch::{prepare, Command, Place};
+use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{
     in_bytes, InstanceRecord, Level, Moment, Observation, RunDirectory, RunLog, RunRecord, RunState, Standing,
     Watch, DEFAULT_LOG,
@@ -135,6 +138,7 @@ pub fn run_model<'a>(
         began,
         record: new_record(model, options, began),
         exits: vec![None; model.instances.len()],
+        timeline: None,
         watch: Watch::new(
             plan.channels.iter().map(|channel| ((channel.from.instance, channel.to.instance), channel.budget)),
         ),
@@ -203,6 +207,8 @@ struct Runtime<'a> {
     began: Moment,
     record: RunRecord,
     exits: Vec<Option<Exit>>,
+    /// None if the model wants none, or if it cannot be written.
+    timeline: Option<Recording>,
     watch: Watch,
     /// How the run ends, once it does.
     ends: Option<Outcome>,
@@ -230,6 +236,30 @@ impl Runtime<'_> {
 
     fn made_elsewhere(&self, instance: u32) -> bool {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
+    }
+
+    /// Begins the timeline, if the model wants one.
+    fn begin_timeline(&self) -> Result<Option<Recording>, String> {
+        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
+        if limit == 0 {
+            return Ok(None);
+        }
+        let header = timeline::Header {
+            run: self.directory.name(),
+            model: self.model.name.clone(),
+            started: Moment::now().rfc3339(),
+            resolution: 0,
+        };
+        let names: Vec<(String, String)> =
+            (0..self.model.instances.len() as u32).map(|i| (self.component(i), self.name(i))).collect();
+        let now = ligament_shm::status::now();
+        Recording::create(&self.directory, header, &names, limit, now).map(Some)
+    }
+
+    /// A run goes on without a timeline if that cannot be written.
+    fn no_timeline(&mut self, why: &str) {
+        self.timeline = None;
+        self.add(Level::Warning, "run", &format!("the timeline ends here: {why}"));
     }
 
     /// Resolves every program, so that a missing one is found before any runs.
@@ -400,6 +430,10 @@ impl Host for Runtime<'_> {
             crate::complain(&error);
         }
         self.save();
+        match self.begin_timeline() {
+            Ok(timeline) => self.timeline = timeline,
+            Err(why) => self.no_timeline(&why),
+        }
         let n = self.model.instances.len();
         let path = self.directory.path().display().to_string();
         self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
@@ -488,6 +522,24 @@ impl Host for Runtime<'_> {
 
     fn directory(&self, instance: u32) -> String {
         self.directory.workdir(&self.name(instance)).display().to_string()
+    }
+
+    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        let Some(timeline) = &mut self.timeline else { return };
+        let moment = match (why, seen.status.state) {
+            (Drain::Tick, _) => timeline::Moment::Tick,
+            (Drain::Asked, _) => timeline::Moment::Asked,
+            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
+            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
+            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
+        };
+        timeline.gained(instance, &gained(seen), now, &moment, &NamesOf(self.model));
+    }
+
+    fn timelines_seen(&mut self) {
+        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
+            self.no_timeline(&why);
+        }
     }
 
     fn tick_every(&self) -> Option<Duration> {

@@ -8,6 +8,7 @@ mod log;
 mod observation;
 mod record;
 mod summary;
+pub mod timeline;
 mod waits;
 
 pub use clock::Moment;

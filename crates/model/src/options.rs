@@ -67,6 +67,8 @@ pub struct LigamentOptions {
     pub reader_pinned: Option<u64>,
     /// How large the run's log may get before it begins anew; the one before is kept.
     pub log: Option<u64>,
+    /// How large the run's timeline may get before it is made coarser; 0 for none.
+    pub timeline: Option<u64>,
     /// How many instances the model may have.
     pub instances: Option<u64>,
     /// How instances wait.
@@ -78,7 +80,7 @@ pub struct LigamentOptions {
 impl LigamentOptions {
     /// The keys that may stand under `ligament:`.
     pub const KEYS: &'static [&'static str] =
-        &["memory", "budget", "budgets", "reader_pinned", "log", "instances", "wait"];
+        &["memory", "budget", "budgets", "reader_pinned", "log", "timeline", "instances", "wait"];
 
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
@@ -91,6 +93,7 @@ impl LigamentOptions {
         self.budget = overlay.budget.or(self.budget);
         self.reader_pinned = overlay.reader_pinned.or(self.reader_pinned);
         self.log = overlay.log.or(self.log);
+        self.timeline = overlay.timeline.or(self.timeline);
         self.instances = overlay.instances.or(self.instances);
         self.wait = overlay.wait.or(self.wait);
         self.budgets.extend(overlay.budgets);

@@ -126,6 +126,7 @@ impl Configuration {
             ("budget", options.budget),
             ("reader_pinned", options.reader_pinned),
             ("log", options.log),
+            ("timeline", options.timeline),
             ("instances", options.instances),
         ];
         for (key, value) in sizes {

@@ -189,6 +189,9 @@ impl Reader {
         if let Some(node) = map.get("log") {
             options.log = self.bytes(node, "log");
         }
+        if let Some(node) = map.get("timeline") {
+            options.timeline = self.bytes(node, "timeline");
+        }
         if let Some(node) = map.get("instances") {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
         }
