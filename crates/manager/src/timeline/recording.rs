@@ -388,7 +388,7 @@ fn coarser(text: &str, header: &Header) -> Result<String, String> {
             }
             Line::Total { cause, ns, count } => {
                 let total = totals.entry(cause).or_default();
-                *total = (total.0 + ns, total.1 + count);
+                *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
             }
             line @ Line::Ends { .. } => line.write(&mut ends),
             line => line.write(&mut out),
