@@ -31,6 +31,9 @@ fn port_of_component(port: &str, instance: &str, component: &str) -> String {
     format!("{component}{own}")
 }
 
+/// Who waited, how, for whom, and the port there.
+type Key<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
+
 /// All waits, the longest first. `each`: of every instance for itself; else of components.
 pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
     let name = |instance: u32| {
@@ -47,7 +50,7 @@ pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
         let sum = there.entry(name(i as u32)).or_default();
         *sum = (sum.0 + 1, sum.1 + lane.total() as f64 / 1e9);
     }
-    let mut found: HashMap<(&str, Activity, Option<&str>, Option<String>), (u64, u64)> = HashMap::new();
+    let mut found: HashMap<Key<'_>, (u64, u64)> = HashMap::new();
     for (cause, &(ns, count)) in timeline.causes.iter().zip(&timeline.totals) {
         if !cause.activity.is_wait() || ns == 0 {
             continue;
