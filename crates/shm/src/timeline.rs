@@ -17,6 +17,8 @@ pub const CAUSES: usize = 4096;
 pub const BRIEF: u64 = 5_000;
 /// The `id` of the causes that there was no room to tell apart.
 pub const REST: u32 = u32::MAX;
+/// Causes that are found at once.
+const RECENT: usize = 16;
 const KINDS: usize = 8;
 const OWN: usize = CAUSES - KINDS;
 
@@ -191,20 +193,25 @@ impl Sums {
     }
 }
 
+fn recent(cause: Cause) -> usize {
+    (cause.id as usize).wrapping_add(cause.activity as usize * 3) % RECENT
+}
+
 /// The writing side, in the endpoint.
 #[derive(Debug)]
 pub struct Recorder {
     on: bool,
     /// Where each cause stands in the table.
     places: HashMap<Cause, usize>,
-    last: Option<(Cause, usize)>,
+    /// Some of them again, found without looking for them.
+    recent: [Option<(Cause, usize)>; RECENT],
     records: u64,
 }
 
 impl Recorder {
     /// For an endpoint with this status page.
     pub fn new(status: &StatusPage) -> Recorder {
-        Recorder { on: status.keeps_timeline(), places: HashMap::new(), last: None, records: 0 }
+        Recorder { on: status.keeps_timeline(), places: HashMap::new(), recent: [None; RECENT], records: 0 }
     }
 
     /// A wait or a copy is over; the status page counts it already. Times in ns of CLOCK_MONOTONIC.
@@ -212,8 +219,8 @@ impl Recorder {
         if !self.on {
             return;
         }
-        let place = match self.last {
-            Some((last, place)) if last == cause => place,
+        let place = match self.recent[recent(cause)] {
+            Some((known, place)) if known == cause => place,
             _ => self.place(front, cause),
         };
         let lasted = end.saturating_sub(begin);
@@ -239,7 +246,7 @@ impl Recorder {
                 known
             }
         };
-        self.last = Some((cause, place));
+        self.recent[recent(cause)] = Some((cause, place));
         place
     }
 
