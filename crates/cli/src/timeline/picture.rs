@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).
 pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
 
-const WIDTH: f64 = 1280.0;
+const WIDTH: f64 = 1350.0;
 const LEFT: f64 = 190.0;
 const TOP: f64 = 84.0;
 /// Of the chart.

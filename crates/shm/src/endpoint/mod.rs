@@ -161,7 +161,8 @@ pub struct Endpoint<C> {
     spare: Vec<Box<Arrived>>,
     /// The body of the slot that is being sent.
     body: Box<source::SlotBody>,
-    timeline: Recorder,
+    /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message needs.
+    timeline: Box<Recorder>,
     custodian: C,
     /// Why the agent last gave no memory.
     denied: String,
@@ -195,7 +196,7 @@ impl<C: Custodian> Endpoint<C> {
             return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
         let front = Front::new(Mapping::writable(&area, 0, layout.front())?, layout)?;
-        let timeline = Recorder::new(front.status());
+        let timeline = Box::new(Recorder::new(front.status()));
         let outbox_map = Mapping::writable(&outbox, 0, OUTBOX_BYTES)?;
         seal_against_writers(&outbox)?;
         let mut out: Vec<OutPeer> = Vec::new();
