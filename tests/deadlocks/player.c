@@ -59,7 +59,16 @@ static void send(char *port, const char *bytes) {
         .size = sizeof how, .slot = slot < 0 ? 0 : (uint32_t)slot, .has_slot = slot >= 0};
     const size_t n = bytes == NULL ? 0 : strtoull(bytes, NULL, 10);
     void *data = calloc(n + 1, 1);
-    check(lig_send_bytes(instance, port, &how, data, n, &error));
+    const lig_array array = {.dtype = LIG_UINT8, .ndim = 1, .shape = {n}, .data = data};
+    check(lig_send_array(instance, port, &how, &array, &error));
+    free(data);
+}
+
+static void into(char *port, const char *bytes) {
+    const size_t n = strtoull(bytes, NULL, 10);
+    void *data = calloc(n + 1, 1);
+    const lig_array array = {.dtype = LIG_UINT8, .ndim = 1, .shape = {n}, .data = data};
+    check(lig_receive_into(instance, port, NULL, &array, NULL, &error));
     free(data);
 }
 
@@ -98,6 +107,8 @@ static void play(char *step) {
         send(words[1], words[2]);
     } else if (strcmp(what, "receive") == 0) {
         receive(words[1], 0);
+    } else if (strcmp(what, "into") == 0) {
+        into(words[1], words[2]);
     } else if (strcmp(what, "within") == 0) {
         receive(words[1], atof(words[2]));
     } else if (strcmp(what, "any") == 0) {

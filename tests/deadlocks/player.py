@@ -40,6 +40,8 @@ def play(instance, step):
     elif what == "receive":
         port, slot = port_of(words[0])
         instance.receive(port, slot)
+    elif what == "into":
+        instance.receive_into(words[0], numpy.zeros(int(words[1]), numpy.uint8))
     elif what == "hold":
         held.append(instance.receive(words[0]))
     elif what == "drop":

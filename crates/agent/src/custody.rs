@@ -4,11 +4,12 @@
 use crate::action::Memory;
 use crate::memory::Spare;
 use crate::plan::{Plan, Wiring};
-use ligament_shm::area::{Front, Layout};
+use ligament_shm::area::{keep_no_timeline, Front, Layout};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::status::Status;
+use ligament_shm::timeline::{CauseSum, Interval, Reader};
 use ligament_shm::{barrier, ShmError};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
@@ -19,6 +20,17 @@ const LARGE: u64 = 16 << 20;
 struct Area {
     fd: OwnedFd,
     front: Front,
+    timeline: Reader,
+}
+
+/// What an endpoint's timeline has gained since it was last looked at.
+#[derive(Debug)]
+pub struct Gained {
+    /// The status page, as it was just before.
+    pub status: Status,
+    pub intervals: Vec<Interval>,
+    /// The sums of all its causes, if they are not the same as the last time.
+    pub causes: Vec<CauseSum>,
 }
 
 /// The memory.
@@ -26,6 +38,7 @@ pub struct Custody {
     board_fd: OwnedFd,
     board: Board,
     layouts: Vec<Layout>,
+    timelines: bool,
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(u32, u32), OwnedFd>,
@@ -49,6 +62,7 @@ impl Custody {
             board_fd,
             board,
             layouts: (0..n).map(layout).collect(),
+            timelines: plan.timeline,
             areas: (0..n).map(|_| None).collect(),
             outboxes: (0..n).map(|_| None).collect(),
             slabs: HashMap::new(),
@@ -90,8 +104,11 @@ impl Custody {
         if self.areas[i].is_none() {
             let layout = self.layouts[i];
             let fd = create("ligament-area", layout.size())?;
+            if !self.timelines {
+                keep_no_timeline(&fd)?;
+            }
             let front = Front::new(Mapping::readable(&fd, 0, layout.front())?, layout)?;
-            self.areas[i] = Some(Area { fd, front });
+            self.areas[i] = Some(Area { fd, front, timeline: Reader::default() });
         }
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }
@@ -126,6 +143,15 @@ impl Custody {
     /// How many outboxes and slabs it holds.
     pub fn held(&self) -> usize {
         self.outboxes.iter().flatten().count() + self.slabs.len()
+    }
+
+    /// What an endpoint's timeline has gained; none before the endpoint has an area.
+    pub fn timeline(&mut self, endpoint: u32) -> Option<Gained> {
+        let Area { front, timeline, .. } = self.areas[endpoint as usize].as_mut()?;
+        let status = front.look();
+        let intervals = timeline.take(front);
+        let causes = timeline.sums(front, &status);
+        Some(Gained { status, intervals, causes })
     }
 
     /// What an endpoint shows of itself; none before it has an area.

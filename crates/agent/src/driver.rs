@@ -4,7 +4,7 @@
 use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 use crate::connection::Connection;
 use crate::core::Core;
-use crate::custody::Custody;
+use crate::custody::{Custody, Gained};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
@@ -62,6 +62,17 @@ pub struct RunView<'a> {
     pub now: u64,
 }
 
+/// Why timelines are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drain {
+    /// Every now and then.
+    Tick,
+    /// Somebody wants to see them as they are now.
+    Asked,
+    /// The instance's process has ended: nothing more will come.
+    Over,
+}
+
 /// What is around an agent: who starts processes, writes logs, and shows what happens.
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
@@ -87,6 +98,10 @@ pub trait Host {
     fn tick_every(&self) -> Option<Duration>;
     /// Time to look.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order>;
+    /// What an instance's timeline has gained until now, ns of CLOCK_MONOTONIC.
+    fn timeline(&mut self, instance: u32, gained: &Gained, now: u64, why: Drain);
+    /// All timelines were looked at: what they gained can be written down.
+    fn timelines_seen(&mut self);
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
 }
@@ -123,6 +138,7 @@ pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcom
         let mut driver = Driver::new(plan, guard, host)?;
         driver.drive().await?;
         driver.guard.sweep();
+        driver.drain_timelines(Drain::Over);
         let outcome = driver.core.ending().cloned().unwrap_or(Outcome::Done);
         Ok((outcome, driver.view()))
     })
@@ -261,7 +277,21 @@ impl<'h> Driver<'h> {
         (0..n).map(one).collect()
     }
 
+    fn drain_timelines(&mut self, why: Drain) {
+        for instance in 0..self.core.plan().instances.len() as u32 {
+            self.drain_timeline(instance, why);
+        }
+        self.host.timelines_seen();
+    }
+
+    fn drain_timeline(&mut self, instance: u32, why: Drain) {
+        if let Some(gained) = self.custody.timeline(instance) {
+            self.host.timeline(instance, &gained, ligament_shm::status::now(), why);
+        }
+    }
+
     fn tick(&mut self) {
+        self.drain_timelines(Drain::Tick);
         let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
         for order in self.host.tick(&view) {
             let actions = self.core.obey(order);
@@ -461,6 +491,7 @@ impl<'h> Driver<'h> {
         }
         // One that connected and ended at once.
         self.accept_all();
+        self.drain_timeline(instance, Drain::Over);
         let actions = self.core.exited(instance, exit);
         self.act(actions);
     }
@@ -614,6 +645,10 @@ impl<'h> Driver<'h> {
                 self.host.status(&view)
             }
             Question::Stop => serde_json::json!({ "ok": true }).to_string(),
+            Question::Timeline => {
+                self.drain_timelines(Drain::Asked);
+                serde_json::json!({ "ok": true }).to_string()
+            }
             Question::Join { instance: name } => {
                 let found = self.core.plan().instances.iter().position(|instance| instance.name == name);
                 let index = found.unwrap_or_default() as u32;

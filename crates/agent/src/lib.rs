@@ -15,10 +15,11 @@ mod sys;
 
 pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 pub use core::Core;
-pub use custody::Custody;
-pub use driver::{run, Host, InstanceView, RunView, Started};
+pub use custody::{Custody, Gained};
+pub use driver::{run, Drain, Host, InstanceView, RunView, Started};
 pub use ligament_launch::Guard;
 pub use ligament_shm::status::{Awaited, State, Status, Waiting};
+pub use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums, REST};
 pub use outcome::{Exit, Failure, Outcome};
 pub use plan::Plan;
 pub use process::{process_state, ProcessState};

@@ -22,6 +22,8 @@ pub struct Plan {
     pub memory: Option<u64>,
     /// Most bytes that one reader's views may hold before `receive` copies.
     pub pinned_limit: Option<u64>,
+    /// Whether instances keep a timeline.
+    pub timeline: bool,
 }
 
 /// An instance.
@@ -225,6 +227,7 @@ impl Plan {
             settings: settings_body(&model.settings)?,
             memory: model.ligament.memory,
             pinned_limit: model.ligament.reader_pinned,
+            timeline: model.ligament.timeline != Some(0),
         })
     }
 

@@ -25,6 +25,13 @@ enum Command {
     Status(Status),
     /// Show the log of a run, or what one instance printed.
     Logs(Logs),
+    /// Say who waited for whom and how long, and write a trace to look at.
+    ///
+    /// The trace has what every instance did when; ui.perfetto.dev and chrome://tracing show it. For runs that are
+    /// over, have failed, or are under way.
+    Timeline(Timeline),
+    /// Draw what each instance did when: compute, wait, send, receive.
+    Profile(Profile),
     /// End a run.
     Stop(Stop),
     /// Take part in a run with an instance that is started by hand, for example in a debugger.
@@ -117,6 +124,32 @@ pub(crate) struct Logs {
     /// Go on showing what is added, until the run ends.
     #[arg(short, long)]
     pub follow: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Timeline {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Where to write the trace [default: trace.json in the run directory].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print who waited for whom as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Profile {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// Where to write the picture, as .svg or .png [default: profile.svg in the run directory].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the times as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -228,6 +261,8 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),
+        Command::Timeline(timeline) => crate::timeline::timeline(&timeline),
+        Command::Profile(profile) => crate::timeline::profile(&profile),
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Join(join) => crate::client::join(&join),
         Command::Config(config) => crate::config::config(&config, home.as_deref()),

@@ -15,6 +15,14 @@ pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
     serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
+/// Has the timeline of a run that is under way brought up to date; whether it is under way.
+///
+/// # Errors
+/// It does not answer.
+pub(crate) fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, String> {
+    Ok(ask(run, record, Question::Timeline)?.is_some())
+}
+
 /// Asks a run. None if it is not under way any more.
 fn ask(
     run: &RunDirectory,

@@ -12,6 +12,7 @@ mod lost;
 mod observe;
 mod run;
 pub mod runtime;
+mod timeline;
 mod view;
 
 pub use arguments::{main, main_of};

@@ -1,7 +1,7 @@
 //! What only the kernel knows of processes, added to what is seen of their instances.
 
-use ligament_agent::{process_state, Awaited, InstanceView};
-use ligament_manager::Observation;
+use ligament_agent::{process_state, Awaited, InstanceView, REST};
+use ligament_manager::{timeline, Observation};
 
 /// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped only by
 /// another thread while it waits.
@@ -23,5 +23,58 @@ pub(crate) fn see_stopped(seen: &mut [Observation], instances: &[InstanceView]) 
     for (one, view) in seen.iter_mut().zip(instances) {
         let pids = [view.speaker, view.pid].into_iter().flatten();
         one.stopped = !one.gone && pids.filter_map(process_state).any(|state| state.stopped);
+    }
+}
+
+fn what(cause: ligament_agent::Cause) -> timeline::What {
+    use ligament_agent::Activity as Page;
+    use timeline::Activity;
+    let (activity, names_one) = match cause.activity {
+        Page::AwaitsMessage => (Activity::Message, true),
+        Page::AwaitsAny => (Activity::AnyMessage, false),
+        Page::AwaitsCredit => (Activity::Room, true),
+        Page::AwaitsSlots => (Activity::Slots, true),
+        Page::AwaitsMemory => (Activity::Memory, false),
+        Page::Sends => (Activity::Send, true),
+        Page::Receives => (Activity::Receive, true),
+    };
+    timeline::What { activity, id: (names_one && cause.id != REST).then_some(cause.id) }
+}
+
+fn counted(page: ligament_agent::Sums) -> timeline::Counted {
+    let time = f64::from_bits(page.time);
+    timeline::Counted {
+        sums: timeline::Sums {
+            waits: page.waits,
+            waited: page.waited,
+            sending: page.transferred.saturating_sub(page.receiving),
+            receiving: page.receiving,
+            sent_messages: page.sent_messages,
+            sent_bytes: page.sent_bytes,
+            received_messages: page.received_messages,
+            received_bytes: page.received_bytes,
+            iterations: page.iterations,
+        },
+        time: (!time.is_nan()).then_some(time),
+    }
+}
+
+/// What an instance's timeline has gained, as the manager sees it.
+pub(crate) fn gained(seen: &ligament_agent::Gained) -> timeline::Gained {
+    use ligament_agent::{Cause, Sums};
+    let interval = |interval: &ligament_agent::Interval| timeline::Interval {
+        what: what(interval.cause),
+        begin: interval.begin,
+        end: interval.end,
+        counted: counted(interval.sums),
+        missed: interval.missed,
+    };
+    timeline::Gained {
+        started: seen.status.started,
+        ended: seen.status.ended,
+        counted: counted(Sums::of(&seen.status)),
+        intervals: seen.intervals.iter().map(interval).collect(),
+        sums: seen.causes.iter().map(|sum| (what(sum.cause), sum.ns, sum.count)).collect(),
+        waits: seen.status.waits.as_ref().map(|waits| (what(Cause::of(&waits.what)), waits.since)),
     }
 }

@@ -2,10 +2,13 @@
 //! uses this too, with a `Starter` that makes the processes of components that are functions.
 
 use crate::client::of_instances;
-use crate::observe::{see_stopped, see_threads};
+use crate::observe::{gained, see_stopped, see_threads};
 use crate::view::View;
-use ligament_agent::{Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started};
+use ligament_agent::{
+    Drain, Gained, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started, State,
+};
 use ligament_launch::{prepare, Command, Place};
+use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{
     Deed, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord,
     RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
@@ -133,6 +136,7 @@ pub fn run_model<'a>(
         record: new_record(model, options, began),
         manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
+        timeline: None,
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
@@ -199,6 +203,8 @@ struct Runtime<'a> {
     record: RunRecord,
     manager: Manager<&'a Resolved>,
     outputs: Outputs,
+    /// None if the model wants none, or if it cannot be written.
+    timeline: Option<Recording>,
 }
 
 impl Runtime<'_> {
@@ -213,6 +219,30 @@ impl Runtime<'_> {
 
     fn made_elsewhere(&self, instance: u32) -> bool {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
+    }
+
+    /// Begins the timeline, if the model wants one.
+    fn begin_timeline(&self) -> Result<Option<Recording>, String> {
+        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
+        if limit == 0 {
+            return Ok(None);
+        }
+        let header = timeline::Header {
+            run: self.directory.name(),
+            model: self.model.name.clone(),
+            started: Moment::now().rfc3339(),
+            resolution: 0,
+        };
+        let names: Vec<(String, String)> =
+            (0..self.model.instances.len() as u32).map(|i| (self.component(i), self.name(i))).collect();
+        let now = ligament_shm::status::now();
+        Recording::create(&self.directory, header, &names, limit, now).map(Some)
+    }
+
+    /// A run goes on without a timeline if that cannot be written.
+    fn no_timeline(&mut self, why: &str) {
+        self.timeline = None;
+        self.add(Level::Warning, "run", &format!("the timeline ends here: {why}"));
     }
 
     /// Resolves every program, so that a missing one is found before any runs.
@@ -336,6 +366,10 @@ impl Host for Runtime<'_> {
             crate::complain(&error);
         }
         self.save();
+        match self.begin_timeline() {
+            Ok(timeline) => self.timeline = timeline,
+            Err(why) => self.no_timeline(&why),
+        }
         let n = self.model.instances.len();
         let path = self.directory.path().display().to_string();
         self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
@@ -397,6 +431,24 @@ impl Host for Runtime<'_> {
 
     fn directory(&self, instance: u32) -> String {
         self.directory.workdir(&self.name(instance)).display().to_string()
+    }
+
+    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        let Some(timeline) = &mut self.timeline else { return };
+        let moment = match (why, seen.status.state) {
+            (Drain::Tick, _) => timeline::Moment::Tick,
+            (Drain::Asked, _) => timeline::Moment::Asked,
+            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
+            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
+            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
+        };
+        timeline.gained(instance, &gained(seen), now, &moment, &self.model);
+    }
+
+    fn timelines_seen(&mut self) {
+        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
+            self.no_timeline(&why);
+        }
     }
 
     fn tick_every(&self) -> Option<Duration> {

@@ -97,8 +97,23 @@ impl Instance {
         into: &mut ArrayMut<'_>,
     ) -> Result<Times, Error> {
         let message = self.receive_within(port, slot, wait)?;
+        let began = self.endpoint.copy_begins(into.data.len() as u64);
         into.fill_from(message.array()?)?;
+        if began != 0 {
+            self.copied_from(port, slot, began);
+        }
         Ok(message.times())
+    }
+
+    /// Notes in the timeline that a copy of what came on a port is over.
+    #[cold]
+    fn copied_from(&mut self, port: impl PortName, slot: Option<u32>, began: u64) {
+        if let Ok((port, slot)) = self.receiving(port, slot) {
+            let channels = self.table.ports[port].slots.get(slot);
+            if let Some(&channel) = channels.and_then(|channels| channels.first()) {
+                self.endpoint.copy_ends(channel, began);
+            }
+        }
     }
 
     /// Whether a receive on this port would return at once (also because the conduit has ended).

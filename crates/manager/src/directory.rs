@@ -77,6 +77,11 @@ impl RunDirectory {
         self.path.join("manager.log")
     }
 
+    /// The run's timeline.
+    pub fn timeline(&self) -> PathBuf {
+        self.path.join("timeline")
+    }
+
     /// The directory of an instance.
     pub fn instance(&self, name: &str) -> PathBuf {
         self.path.join("instances").join(name)

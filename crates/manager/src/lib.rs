@@ -12,6 +12,7 @@ mod observation;
 mod output;
 mod record;
 mod summary;
+pub mod timeline;
 mod waits;
 
 pub use clock::Moment;

@@ -70,6 +70,8 @@ pub struct LigamentOptions {
     pub log: Option<u64>,
     /// How much is kept of what each instance prints.
     pub output: Option<u64>,
+    /// How large the run's timeline may get before it is made coarser; 0 for none.
+    pub timeline: Option<u64>,
     /// How many instances the model may have.
     pub instances: Option<u64>,
     /// How instances wait.
@@ -91,6 +93,7 @@ impl LigamentOptions {
         "message_sizes",
         "log",
         "output",
+        "timeline",
         "instances",
         "wait",
     ];
@@ -108,6 +111,7 @@ impl LigamentOptions {
         self.message_size = overlay.message_size.or(self.message_size);
         self.log = overlay.log.or(self.log);
         self.output = overlay.output.or(self.output);
+        self.timeline = overlay.timeline.or(self.timeline);
         self.instances = overlay.instances.or(self.instances);
         self.wait = overlay.wait.or(self.wait);
         self.budgets.extend(overlay.budgets);

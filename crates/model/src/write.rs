@@ -128,6 +128,7 @@ impl Configuration {
             ("message_size", options.message_size),
             ("log", options.log),
             ("output", options.output),
+            ("timeline", options.timeline),
             ("instances", options.instances),
         ];
         for (key, value) in sizes {

@@ -1,16 +1,19 @@
-//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; credit returned per
-//! incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that
+//! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; credit returned
+//! per incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that
 //! peer's ring it has taken, and how often it has released each of that peer's blocks.
 
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
+use crate::timeline::{self, Record, Tally};
+use rustix::fd::AsFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Blocks that one sender may have; the table is sparse, so it costs what is used.
 pub const MAX_BLOCKS: usize = 1 << 18;
 const STATUS_AT: usize = PAGE;
-const CREDITS_AT: usize = 2 * PAGE;
+const TIMELINE_AT: usize = 2 * PAGE;
+const CREDITS_AT: usize = TIMELINE_AT + timeline::BYTES.next_multiple_of(PAGE);
 const RELEASES_AT: usize = PAGE;
 const INBOX_BYTES: usize = RELEASES_AT + MAX_BLOCKS * 4;
 
@@ -42,13 +45,20 @@ impl Layout {
         ((self.inboxes_at() + index as usize * INBOX_BYTES) as u64, INBOX_BYTES)
     }
 
-    /// The range with status page, credits and the channels waited for.
+    /// The range with status page, timeline, credits and the channels waited for.
     pub fn front(self) -> usize {
         self.inboxes_at()
     }
 }
 
-/// The front of an area: status page, credits and the channels waited for. The owner maps it writable, others
+/// Says in an area that nobody has mapped yet that its endpoint shall keep no timeline.
+pub fn keep_no_timeline(area: impl AsFd) -> Result<(), ShmError> {
+    let at = STATUS_AT + StatusPage::NO_TIMELINE_AT;
+    let written = rustix::io::pwrite(area, &1u64.to_ne_bytes(), at as u64);
+    written.map(drop).map_err(|error| ShmError::Malformed(format!("an area cannot be written: {error}")))
+}
+
+/// The front of an area: status page, timeline, credits and the channels waited for. The owner maps it writable, others
 /// readable.
 pub struct Front {
     map: Mapping,
@@ -69,6 +79,16 @@ impl Front {
     pub fn status(&self) -> &StatusPage {
         // SAFETY: the page lies before the end of every front, whose length `new` has checked.
         unsafe { self.map.at_checked(STATUS_AT) }
+    }
+
+    /// The ring of the timeline's records.
+    pub(crate) fn records(&self) -> &[Record] {
+        self.map.slice_at(TIMELINE_AT, timeline::RECORDS)
+    }
+
+    /// The sums of the timeline's causes.
+    pub(crate) fn tallies(&self) -> &[Tally] {
+        self.map.slice_at(TIMELINE_AT + timeline::CAUSES_AT, timeline::CAUSES)
     }
 
     /// Room for the numbers of the channels waited for.

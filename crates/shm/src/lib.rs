@@ -22,6 +22,8 @@ pub mod slab;
 pub mod socket;
 #[cfg(not(loom))]
 pub mod status;
+#[cfg(not(loom))]
+pub mod timeline;
 
 #[cfg(not(loom))]
 pub use endpoint::{Custodian, Endpoint};

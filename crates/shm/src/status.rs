@@ -3,6 +3,7 @@
 //! so a reader sees no torn value. `epoch` is odd while the endpoint waits and changes with every wait: what is read
 //! between two equal looks at it belongs to one wait.
 
+use crate::timeline::Sums;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// What an instance does now.
@@ -83,7 +84,16 @@ pub struct StatusPage {
     waits_timed: AtomicU64,
     /// Whether the code may hold views of others' memory while it waits: 1 until it is known.
     waits_holding: AtomicU64,
-    spare: [AtomicU64; 4],
+    /// Waits that have ended.
+    wait_count: AtomicU64,
+    /// That part of `transferred` that went into receiving.
+    receiving: AtomicU64,
+    /// Records of the timeline so far, and causes in its table.
+    records: AtomicU64,
+    causes: AtomicU64,
+    /// Not 0: the endpoint shall keep no timeline. Written by the agent, before there is an endpoint.
+    no_timeline: AtomicU64,
+    spare: [AtomicU64; 7],
 }
 
 const FOR_MESSAGE: u64 = 1;
@@ -153,6 +163,10 @@ pub struct Status {
     pub received_bytes: u64,
     pub waited: u64,
     pub transferred: u64,
+    /// That part of it that went into receiving.
+    pub receiving: u64,
+    /// Waits that have ended.
+    pub wait_count: u64,
     pub started: u64,
     pub ended: u64,
 }
@@ -193,6 +207,7 @@ impl StatusPage {
     /// Endpoint: the wait is over.
     pub fn end_wait(&self, now: u64) {
         add(&self.waited, now.saturating_sub(self.since.load(Ordering::Relaxed)));
+        add(&self.wait_count, 1);
         add(&self.epoch, 1);
         // Whoever sees what the next wait writes also sees that this one is over.
         fence(Ordering::Release);
@@ -230,8 +245,52 @@ impl StatusPage {
 
     /// Endpoint: time spent copying, ns.
     #[inline]
-    pub fn add_transferred(&self, ns: u64) {
+    pub fn add_transferred(&self, ns: u64, receiving: bool) {
         add(&self.transferred, ns);
+        add(&self.receiving, if receiving { ns } else { 0 });
+    }
+
+    /// Where `no_timeline` lies in the page.
+    pub(crate) const NO_TIMELINE_AT: usize = std::mem::offset_of!(StatusPage, no_timeline);
+
+    /// Endpoint: whether it shall keep a timeline.
+    pub(crate) fn keeps_timeline(&self) -> bool {
+        self.no_timeline.load(Ordering::Relaxed) == 0
+    }
+
+    /// Endpoint: its timeline has so many records.
+    pub(crate) fn set_records(&self, records: u64) {
+        self.records.store(records, Ordering::Release);
+    }
+
+    /// Endpoint: its timeline has so many causes.
+    pub(crate) fn set_causes(&self, causes: u64) {
+        self.causes.store(causes, Ordering::Release);
+    }
+
+    pub(crate) fn records(&self) -> u64 {
+        self.records.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn causes(&self) -> u64 {
+        self.causes.load(Ordering::Acquire)
+    }
+
+    /// Endpoint: what it has counted so far.
+    pub(crate) fn sums(&self) -> Sums {
+        let word = |w: &AtomicU64| w.load(Ordering::Relaxed);
+        Sums {
+            waits: word(&self.wait_count),
+            waited: word(&self.waited),
+            transferred: word(&self.transferred),
+            receiving: word(&self.receiving),
+            sent_messages: word(&self.sent_messages),
+            sent_bytes: word(&self.sent_bytes),
+            received_messages: word(&self.received_messages),
+            received_bytes: word(&self.received_bytes),
+            iterations: word(&self.iterations),
+            time: word(&self.time),
+        }
     }
 
     /// Endpoint: another pass of the reuse loop.
@@ -299,6 +358,8 @@ impl StatusPage {
             received_bytes: word(&self.received_bytes),
             waited: word(&self.waited),
             transferred: word(&self.transferred),
+            receiving: word(&self.receiving),
+            wait_count: word(&self.wait_count),
             started,
             ended: word(&self.ended),
         }

@@ -120,6 +120,9 @@ pub enum Question {
     /// End the run.
     #[n(1)]
     Stop,
+    /// Bring the timeline in the run directory up to date.
+    #[n(3)]
+    Timeline,
     /// The environment for an instance that is started by hand: answered as JSON.
     #[n(2)]
     Join {

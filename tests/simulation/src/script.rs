@@ -402,7 +402,8 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
         channels.push(PlannedChannel { from, to, budget, limit: None });
     }
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
-    Plan { run: "simulated".into(), instances, channels, memory: Some(memory), pinned_limit, ..Plan::default() }
+    let run = "simulated".into();
+    Plan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..Plan::default() }
 }
 
 fn manners(random: &mut Random) -> Manners {

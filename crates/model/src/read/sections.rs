@@ -190,6 +190,9 @@ impl Reader {
                 *size = self.bytes(node, key);
             }
         }
+        if let Some(node) = map.get("timeline") {
+            options.timeline = self.bytes(node, "timeline");
+        }
         if let Some(node) = map.get("instances") {
             options.instances = self.count(node, "instances", 1).map(|count| count as u64);
         }

@@ -22,6 +22,7 @@ use crate::board::{Board, Doorbell};
 use crate::memory::{seal_against_writers, Mapping, ShmError};
 use crate::slab::Pool;
 use crate::status::{now, State, StatusPage};
+use crate::timeline::{Activity, Cause, Recorder};
 use ligament_wire::control::ChannelInfo;
 use peers::{InPeer, OutPeer, Outbox};
 use rustix::fd::OwnedFd;
@@ -31,6 +32,9 @@ use std::time::Duration;
 
 /// Bytes of address space for the rings that an endpoint writes; they cost memory only as they grow.
 pub const OUTBOX_BYTES: usize = 256 << 20;
+
+/// Copies from this size on are timed: two looks at the clock vanish beside them.
+const TIMED: u64 = 64 << 10;
 
 /// What an endpoint needs from outside: its agent, and the system to wait with.
 pub trait Custodian {
@@ -165,6 +169,8 @@ pub struct Endpoint<C> {
     spare: Vec<Box<Arrived>>,
     /// The body of the slot that is being sent.
     body: Box<source::SlotBody>,
+    /// Boxed: it is looked at only after a wait or a large copy, and shall not stand between what every message needs.
+    timeline: Box<Recorder>,
     custodian: C,
     /// Why the agent last gave no memory.
     denied: String,
@@ -204,6 +210,7 @@ impl<C: Custodian> Endpoint<C> {
             return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
         let front = Front::new(Mapping::writable(&area, 0, layout.front())?, layout)?;
+        let timeline = Box::new(Recorder::new(front.status()));
         let outbox_map = Mapping::writable(&outbox, 0, OUTBOX_BYTES)?;
         seal_against_writers(&outbox)?;
         let mut out: Vec<OutPeer> = Vec::new();
@@ -269,6 +276,7 @@ impl<C: Custodian> Endpoint<C> {
             pool: Pool::new(),
             spare: Vec::new(),
             body: Box::default(),
+            timeline,
             custodian,
             denied: String::new(),
             control_seen: 0,
@@ -297,6 +305,40 @@ impl<C: Custodian> Endpoint<C> {
     #[inline]
     pub fn status(&self) -> &StatusPage {
         self.front.status()
+    }
+
+    /// When a copy of so many bytes begins, if it is worth its place in the timeline: else 0. For `copy_ends`.
+    #[inline]
+    pub fn copy_begins(&self, bytes: u64) -> u64 {
+        match bytes >= TIMED {
+            true => self.custodian.now(),
+            false => 0,
+        }
+    }
+
+    /// A copy of a message that came on channel `index` is over.
+    #[inline]
+    pub fn copy_ends(&mut self, index: usize, began: u64) {
+        if began != 0 {
+            let id = self.receives[index].id;
+            self.copied(Cause { activity: Activity::Receives, id }, began);
+        }
+    }
+
+    /// A copy to send on `to` is over.
+    #[inline]
+    fn send_copy_ends(&mut self, to: &[usize], began: u64) {
+        if let (true, Some(&first)) = (began != 0, to.first()) {
+            let id = self.sends[first].id;
+            self.copied(Cause { activity: Activity::Sends, id }, began);
+        }
+    }
+
+    #[cold]
+    fn copied(&mut self, cause: Cause, began: u64) {
+        let now = self.custodian.now();
+        self.status().add_transferred(now.saturating_sub(began), cause.activity == Activity::Receives);
+        self.timeline.note(&self.front, cause, began, now);
     }
 
     /// The agent's ear.

@@ -119,7 +119,12 @@ impl<C: Custodian> Endpoint<C> {
             if let Some(len) = self.take_ordinary(index, header, to)? {
                 return match self.count_in(index, len, header) {
                     true => Ok(()),
-                    false => copy_out_of(to),
+                    false => {
+                        let began = self.copy_begins(len);
+                        copy_out_of(to)?;
+                        self.copy_ends(index, began);
+                        Ok(())
+                    }
                 };
             }
         }
@@ -240,7 +245,9 @@ impl<C: Custodian> Endpoint<C> {
     fn hand_over(&mut self, index: usize, message: &mut Arrived) -> Result<(), ShmError> {
         let held = if message.in_slab() { message.header.body_len() } else { 0 };
         if !self.count_in(index, held, &message.header) {
+            let began = self.copy_begins(held);
             message.bytes = copy_out(&message.bytes)?;
+            self.copy_ends(index, began);
         }
         Ok(())
     }

@@ -11,15 +11,11 @@ use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId};
-use crate::status::now;
 use ligament_wire::{flags, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-
-/// Copies above this are timed for the status page.
-const TIMED: u64 = 64 << 10;
 
 /// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`.
 pub struct Loan {
@@ -88,15 +84,13 @@ impl<C: Custodian> Endpoint<C> {
         let place = self.pool.place(block);
         // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
         let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
-        let began = if in_slab >= TIMED { now() } else { 0 };
+        let began = self.copy_begins(in_slab);
         if beside {
             source.write_parts(memory);
         } else {
             source.write_body(memory);
         }
-        if began != 0 {
-            self.status().add_transferred(now() - began);
-        }
+        self.send_copy_ends(to, began);
         self.post_placed(to, header, block, head, source.number())
     }
 

@@ -46,7 +46,9 @@ impl<C: Custodian> Endpoint<C> {
             let place = self.pool.place(block);
             // SAFETY: as in `send`.
             let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
+            let began = self.copy_begins(len);
             source.copy_range(at..at + len, memory);
+            self.send_copy_ends(to, began);
             let ids = u64::from(place.slab) | u64::from(block) << 32;
             self.body.words[..4].copy_from_slice(&[ids, place.offset, len, at]);
             self.body.used = 4;

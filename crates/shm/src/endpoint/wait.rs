@@ -6,6 +6,7 @@ use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::status::Awaits;
+use crate::timeline::{Activity, Cause};
 use std::time::Duration;
 
 /// Looks before the clock is read at all: a few hundred nanoseconds.
@@ -78,6 +79,8 @@ impl<C: Custodian> Endpoint<C> {
         self.begin_wait(&awaiting, deadline.is_some(), began);
         let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
         self.status().end_wait(seen);
+        let cause = self.cause(&awaiting);
+        self.timeline.note(&self.front, cause, began, seen);
         result
     }
 
@@ -124,6 +127,24 @@ impl<C: Custodian> Endpoint<C> {
             Awaiting::Memory => Awaits::Memory,
         };
         self.status().begin_wait(what, timed, self.front.waits(), began);
+    }
+
+    /// What a wait that is over was for. Of several channels that on which something has come.
+    fn cause(&self, awaiting: &Awaiting<'_>) -> Cause {
+        let (activity, id) = match *awaiting {
+            Awaiting::Message(channels) => {
+                let has_come = |&&channel: &&usize| !self.receives[channel].queue.is_empty();
+                let came = if channels.len() == 1 { channels.first() } else { channels.iter().find(has_come) };
+                match came {
+                    Some(&channel) => (Activity::AwaitsMessage, self.receives[channel].id),
+                    None => (Activity::AwaitsAny, 0),
+                }
+            }
+            Awaiting::Credit { channel, .. } => (Activity::AwaitsCredit, self.sends[channel].id),
+            Awaiting::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint),
+            Awaiting::Memory => (Activity::AwaitsMemory, 0),
+        };
+        Cause { activity, id }
     }
 
     /// The budget with which a wait for credit would be over.

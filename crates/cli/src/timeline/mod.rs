@@ -1,0 +1,245 @@
+//! `ligament timeline` and `ligament profile`: what a run's timeline tells. `trace` writes it for trace viewers, `shares`
+//! divides it into columns, `picture` draws these.
+
+mod picture;
+mod profile;
+mod shares;
+mod trace;
+
+pub(crate) use profile::profile;
+
+use crate::arguments::{print, Timeline as Arguments};
+use crate::client::{record_of, refresh_timeline};
+use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
+use ligament_manager::{find_run, in_seconds, RunDirectory, RunRecord};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// More instances than this are shown by component.
+const MANY: usize = 40;
+/// More waits than this are not shown.
+const MOST_WAITS: usize = 25;
+
+/// A run and what its timeline has.
+struct Told {
+    run: RunDirectory,
+    record: RunRecord,
+    timeline: Timeline,
+    /// Whether the run is under way, and the timeline is of this moment.
+    live: bool,
+}
+
+fn read(run: &str) -> Result<Told, String> {
+    let run = find_run(run)?;
+    let record = record_of(&run)?;
+    let live = refresh_timeline(&run, &record)?;
+    let timeline = Timeline::of(&run)?;
+    Ok(Told { run, record, timeline, live })
+}
+
+impl Told {
+    /// `pair-20261121-030405: done after 12.3 s`
+    fn headline(&self) -> String {
+        let took = in_seconds(self.timeline.end() as f64 / 1e9);
+        match self.live {
+            true => format!("{}: running for {took}", self.record.run),
+            false => format!("{}: {} after {took}", self.record.run, self.record.state.name()),
+        }
+    }
+
+    /// Where to write: what was asked for, or this name in the run directory.
+    fn place(&self, wanted: Option<&PathBuf>, name: &str) -> PathBuf {
+        wanted.cloned().unwrap_or_else(|| self.run.path().join(name))
+    }
+}
+
+/// `ligament timeline`
+pub(crate) fn timeline(arguments: &Arguments) -> i32 {
+    let done = read(&arguments.run).and_then(|told| {
+        let path = told.place(arguments.output.as_ref(), "trace.json");
+        let write = |out: &mut dyn Write| trace::write(&told.timeline, &told.record, out);
+        write_file(&path, write).map(|()| (told, path))
+    });
+    let (told, path) = match done {
+        Ok(done) => done,
+        Err(error) => return refuse(arguments.json, &error),
+    };
+    if arguments.json {
+        let mut json = json_of(&told);
+        json["trace"] = path.display().to_string().into();
+        print(&format!("{json}\n"));
+        return crate::DONE;
+    }
+    let waits = long_waits(&told.timeline, told.timeline.lanes.len() <= MANY);
+    let mut text = format!("{}\n\n{}\n", told.headline(), table_of(&waits, colours()));
+    if told.timeline.header.resolution > 0 {
+        let resolution = in_seconds(told.timeline.header.resolution as f64 / 1e9);
+        text.push_str(&format!("what lasted less than {resolution} was merged; the sums are exact\n"));
+    }
+    text.push_str(&format!("trace: {} (open it with ui.perfetto.dev or chrome://tracing)\n", shown(&path)));
+    print(&text);
+    crate::DONE
+}
+
+fn refuse(json: bool, error: &str) -> i32 {
+    if json {
+        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+    } else {
+        crate::complain(error);
+    }
+    crate::BAD_USE
+}
+
+/// Writes a file beside the one that is there, and then in its place.
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+    // A device, a pipe or the like is written as it is.
+    if path.exists() && !path.is_file() {
+        let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
+        let mut out = BufWriter::new(file);
+        return write(&mut out).and_then(|()| out.flush()).map_err(wrong);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let written = std::fs::File::create(&new).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()?;
+        std::fs::rename(&new, path)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&new);
+        wrong(error)
+    })
+}
+
+/// Whether standard output takes colours.
+fn colours() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A path as seen from here, if that is shorter.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+}
+
+/// For what somebody waited, in words.
+fn lack(wait: &LongWait) -> String {
+    let on = wait.on.as_deref().unwrap_or("others");
+    let port = wait.port.as_deref().unwrap_or(on);
+    match wait.activity {
+        Activity::Message if wait.on.is_none() => "messages".into(),
+        Activity::Message => port.to_owned(),
+        Activity::AnyMessage => "any of several ports".into(),
+        Activity::Room => format!("{port} to be read"),
+        Activity::Slots => format!("{on} to take what was sent"),
+        Activity::Memory => "memory".into(),
+        Activity::Send | Activity::Receive => on.to_owned(),
+    }
+}
+
+/// Who waited for whom, the longest first.
+fn table_of(waits: &[LongWait], colours: bool) -> String {
+    if waits.is_empty() {
+        return "nobody waited for anybody\n".into();
+    }
+    let many = waits.iter().any(|wait| wait.instances > 1);
+    let who = |wait: &LongWait| match wait.instances {
+        1 => wait.who.clone(),
+        n => format!("{} (mean of {n})", wait.who),
+    };
+    let mut rows =
+        vec![["who".to_owned(), "waited for".into(), "how long".into(), "of its time".into(), "times".into()]];
+    rows.extend(waits.iter().take(MOST_WAITS).map(|wait| {
+        let each = wait.seconds / wait.instances.max(1) as f64;
+        [who(wait), lack(wait), in_seconds(each), percent(wait.part), wait.count.to_string()]
+    }));
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let [a, b, c, d, e] = widths;
+    let mut text = String::new();
+    for (i, [who, lack, long, part, times]) in rows.iter().enumerate() {
+        let line = format!("{who:<a$}  {lack:<b$}  {long:>c$}  {part:>d$}  {times:>e$}");
+        let code = match i.checked_sub(1).map(|i| waits[i].part) {
+            None => "1",
+            Some(part) if part >= 0.5 => "31",
+            Some(part) if part >= 0.2 => "33",
+            Some(_) => "",
+        };
+        match colours && !code.is_empty() {
+            true => text.push_str(&format!("\x1b[{code}m{line}\x1b[0m\n")),
+            false => text.push_str(&format!("{line}\n")),
+        }
+    }
+    if waits.len() > MOST_WAITS {
+        text.push_str(&format!("… and {} more; --json has all\n", waits.len() - MOST_WAITS));
+    }
+    if many {
+        text.push_str("(times and parts are means over the instances of a component, numbers are sums)\n");
+    }
+    text
+}
+
+fn percent(part: f64) -> String {
+    match part * 100.0 {
+        p if p > 0.0 && p < 0.95 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// Everything about a run's timeline but its intervals, of every instance for itself. Times in s.
+fn json_of(told: &Told) -> serde_json::Value {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let instances: Vec<serde_json::Value> = (told.timeline.lanes.iter())
+        .map(|lane| {
+            serde_json::json!({
+                "name": lane.name,
+                "component": lane.component,
+                "began": lane.began.map(seconds),
+                "ended": lane.ended.as_ref().map(|(at, _)| seconds(*at)),
+                "how": lane.ended.as_ref().map(|(_, how)| how),
+                "total": seconds(lane.total()),
+                "computing": seconds(lane.computing()),
+                "waiting": seconds(lane.sums.waited),
+                "sending": seconds(lane.sums.sending),
+                "receiving": seconds(lane.sums.receiving),
+                "waits": lane.sums.waits,
+                "sent_messages": lane.sums.sent_messages,
+                "sent_bytes": lane.sums.sent_bytes,
+                "received_messages": lane.sums.received_messages,
+                "received_bytes": lane.sums.received_bytes,
+                "iterations": lane.sums.iterations,
+            })
+        })
+        .collect();
+    let waits: Vec<serde_json::Value> = (long_waits(&told.timeline, true).iter())
+        .map(|wait| {
+            serde_json::json!({
+                "instance": wait.who,
+                "lack": wait.activity.name(),
+                "on": wait.on,
+                "port": wait.port,
+                "seconds": wait.seconds,
+                "count": wait.count,
+                "part": wait.part,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "ok": true,
+        "run": told.record.run,
+        "state": told.record.state.name(),
+        "running": told.live,
+        "directory": told.run.path().display().to_string(),
+        "duration": seconds(told.timeline.end()),
+        "resolution": seconds(told.timeline.header.resolution),
+        "instances": instances,
+        "waits": waits,
+    })
+}

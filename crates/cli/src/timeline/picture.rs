@@ -1,0 +1,270 @@
+//! The picture of a run: a row for each instance or component, wall time from left to right, in SVG.
+
+use super::shares::{Row, Times, KINDS};
+use ligament_manager::in_seconds;
+use std::fmt::Write;
+
+/// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).
+pub(super) const COLOURS: [&str; KINDS.len()] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];
+
+const WIDTH: f64 = 1350.0;
+const LEFT: f64 = 190.0;
+const TOP: f64 = 84.0;
+/// Of the chart.
+const CHART: f64 = 800.0;
+const ROW: f64 = 24.0;
+const GAP: f64 = 8.0;
+const SHARES: f64 = 110.0;
+/// Characters of a name that fit beside the chart.
+const NAME: usize = 26;
+
+/// What is around the rows.
+pub(super) struct Around<'a> {
+    pub title: &'a str,
+    pub subtitle: &'a str,
+    /// Wall time, s.
+    pub seconds: f64,
+    /// Rows that there was no room for.
+    pub hidden: usize,
+}
+
+/// Text as XML has it; characters that it cannot have are left out.
+fn xml(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn shortened(name: &str) -> String {
+    match name.chars().count() > NAME {
+        true => format!("…{}", name.chars().skip(name.chars().count() - NAME + 1).collect::<String>()),
+        false => name.to_owned(),
+    }
+}
+
+/// Round distances on the time axis, about eight of them.
+fn step(seconds: f64) -> f64 {
+    const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
+    let rough = (seconds / 8.0).max(1e-9);
+    let power = 10f64.powf(rough.log10().floor());
+    ROUND.into_iter().chain([10.0]).map(|round| round * power).find(|&step| step >= rough).unwrap_or(power)
+}
+
+/// `0.25`, with as many digits as the distance needs.
+fn tick(at: f64, step: f64, unit: f64) -> String {
+    let digits = (-(step / unit).log10().floor()).max(0.0) as usize;
+    format!("{:.digits$}", at / unit)
+}
+
+/// Draws it.
+pub(super) fn draw(rows: &[Row], around: &Around<'_>) -> String {
+    let bottom = TOP + rows.len() as f64 * (ROW + GAP);
+    let height = bottom + 64.0;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+         role=\"img\" aria-labelledby=\"title description\" font-family=\"Helvetica, Arial, sans-serif\" \
+         font-size=\"13\" fill=\"#222\">\n<title id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
+        xml(around.title),
+        xml(&describe(rows))
+    );
+    let _ = writeln!(
+        svg,
+        "<text x=\"{LEFT}\" y=\"28\" font-size=\"18\" font-weight=\"bold\">{}</text>\n\
+         <text x=\"{LEFT}\" y=\"48\" fill=\"#555\">{}</text>",
+        xml(around.title),
+        xml(around.subtitle)
+    );
+    legend(&mut svg);
+    axis(&mut svg, around.seconds, bottom);
+    for (i, row) in rows.iter().enumerate() {
+        draw_row(&mut svg, row, TOP + i as f64 * (ROW + GAP));
+    }
+    if around.hidden > 0 {
+        let _ = writeln!(
+            svg,
+            "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">… and {} more rows</text>",
+            bottom + 56.0,
+            around.hidden
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// The picture in words, for those who cannot see it.
+fn describe(rows: &[Row]) -> String {
+    let mut text = String::from("What part of its time each row spent on what.");
+    for row in rows {
+        let parts = row.parts();
+        let of = KINDS.iter().zip(parts).filter(|(_, part)| *part >= 0.005);
+        let list: Vec<String> = of.map(|(kind, part)| format!("{kind} {:.0} %", part * 100.0)).collect();
+        let _ = write!(text, " {}: {}.", row.name, list.join(", "));
+    }
+    text
+}
+
+fn legend(svg: &mut String) {
+    let mut x = LEFT;
+    for (kind, colour) in KINDS.iter().zip(COLOURS) {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"60\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
+             <text x=\"{}\" y=\"71\">{kind}</text>",
+            x + 17.0
+        );
+        x += 90.0;
+    }
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{x}\" y=\"60\" width=\"12\" height=\"12\" fill=\"#f2f2f2\" stroke=\"#ccc\"/>\
+         <text x=\"{}\" y=\"71\">not there</text><text x=\"{}\" y=\"71\" fill=\"#555\">of its time</text>",
+        x + 17.0,
+        LEFT + CHART + 20.0
+    );
+}
+
+fn axis(svg: &mut String, seconds: f64, bottom: f64) {
+    let (unit, name) = match seconds {
+        s if s < 1e-3 => (1e-6, "µs"),
+        s if s < 1.0 => (1e-3, "ms"),
+        s if s < 7200.0 => (1.0, "s"),
+        _ => (3600.0, "h"),
+    };
+    let step = step(seconds / unit) * unit;
+    let mut count = 0;
+    while f64::from(count) * step <= seconds * 1.000_001 && seconds > 0.0 {
+        let at = f64::from(count) * step;
+        let x = LEFT + at / seconds * CHART;
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"#ddd\"/>\
+             <text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            bottom + 16.0,
+            tick(at, step, unit)
+        );
+        count += 1;
+    }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\" fill=\"#555\">wall time since the run began, {name}</text>",
+        LEFT + CHART / 2.0,
+        bottom + 36.0
+    );
+}
+
+fn draw_row(svg: &mut String, row: &Row, y: f64) {
+    let middle = y + ROW / 2.0 + 4.5;
+    let parts = row.parts();
+    let spent: Vec<String> = (KINDS.iter().zip(row.seconds).zip(parts))
+        .map(|((kind, seconds), part)| format!("{kind} {} ({:.1} %)", in_seconds(seconds), part * 100.0))
+        .collect();
+    let _ = writeln!(
+        svg,
+        "<g><title>{}: {}</title>\n<text x=\"{}\" y=\"{middle}\" text-anchor=\"end\">{}</text>\n\
+         <rect x=\"{LEFT}\" y=\"{y}\" width=\"{CHART}\" height=\"{ROW}\" fill=\"#f2f2f2\"/>",
+        xml(&row.name),
+        spent.join(", "),
+        LEFT - 10.0,
+        xml(&shortened(&row.name))
+    );
+    for (kind, colour) in COLOURS.iter().enumerate() {
+        let path = area(&row.columns, kind, y);
+        if !path.is_empty() {
+            let _ = writeln!(svg, "<path fill=\"{colour}\" d=\"{path}\"/>");
+        }
+    }
+    let mut x = LEFT + CHART + 20.0;
+    for (part, colour) in parts.iter().zip(COLOURS) {
+        let width = part * SHARES;
+        if width >= 0.05 {
+            let _ = write!(
+                svg,
+                "<rect x=\"{x:.2}\" y=\"{}\" width=\"{width:.2}\" height=\"{}\" fill=\"{colour}\"/>",
+                y + 4.0,
+                ROW - 8.0
+            );
+        }
+        x += width;
+    }
+    let percent = |kind: usize| format!("{:.0} %", parts[kind] * 100.0);
+    let copying = parts[2] + parts[3];
+    let copies = if copying >= 0.005 { format!(", copy {:.0} %", copying * 100.0) } else { String::new() };
+    let _ = writeln!(
+        svg,
+        "\n<text x=\"{}\" y=\"{middle}\" font-size=\"11\">compute {}, wait {}{copies}</text></g>",
+        LEFT + CHART + 20.0 + SHARES + 8.0,
+        percent(0),
+        percent(1)
+    );
+}
+
+/// The columns of one kind, stacked upon those of the kinds before it; equal neighbours in one.
+fn area(columns: &[Times], kind: usize, y: f64) -> String {
+    /// Steps in which heights are told apart.
+    const STEPS: f64 = 48.0;
+    let rounded = |part: f64| (part.clamp(0.0, 1.0) * STEPS).round() / STEPS;
+    let ends = |column: &Times| {
+        let below: f64 = column[..kind].iter().sum();
+        (rounded(below), rounded(below + column[kind]))
+    };
+    let width = CHART / columns.len().max(1) as f64;
+    let mut path = String::new();
+    let mut i = 0;
+    while i < columns.len() {
+        let (low, high) = ends(&columns[i]);
+        let count = columns[i..].iter().take_while(|&column| ends(column) == (low, high)).count();
+        if high > low {
+            let _ = write!(
+                path,
+                "M{:.1} {:.1}h{:.1}v{:.1}h-{:.1}z",
+                LEFT + i as f64 * width,
+                y + ROW * (1.0 - high),
+                count as f64 * width,
+                ROW * (high - low),
+                count as f64 * width
+            );
+        }
+        i += count;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_not_too_many() {
+        for seconds in [1e-6, 0.0031, 0.25, 1.0, 7.3, 99.0, 3601.0, 1e6] {
+            let step = step(seconds);
+            assert!((4.0..=9.0).contains(&(seconds / step)), "{seconds}: {step}");
+        }
+        assert_eq!(tick(0.5, 0.25, 1.0), "0.5");
+        assert_eq!(tick(0.004, 0.002, 1e-3), "4");
+    }
+
+    #[test]
+    fn names_cannot_break_the_picture() {
+        let row =
+            Row { name: "<a>&\"b\u{1}".into(), columns: vec![[0.5, 0.5, 0.0, 0.0]; 4], seconds: [1.0; 4] };
+        let svg = draw(&[row], &Around { title: "<t>", subtitle: "", seconds: 4.0, hidden: 2 });
+        assert!(svg.contains("&lt;a&gt;&amp;&quot;b") && !svg.contains("<a>") && !svg.contains('\u{1}'));
+        assert!(svg.contains("… and 2 more rows"));
+    }
+
+    #[test]
+    fn equal_columns_become_one_block() {
+        let columns = vec![[1.0, 0.0, 0.0, 0.0]; 10];
+        assert_eq!(area(&columns, 0, 0.0).matches('M').count(), 1);
+        assert_eq!(area(&columns, 1, 0.0), "");
+    }
+}

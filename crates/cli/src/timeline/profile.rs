@@ -1,0 +1,141 @@
+//! `ligament profile`: the picture of a run, and the same in a few lines for the terminal.
+
+use super::picture::{draw, Around};
+use super::shares::{rows, Row, KINDS};
+use super::{colours, json_of, percent, read, refuse, shown, write_file, Told};
+use crate::arguments::{print, Profile};
+use ligament_manager::in_seconds;
+use ligament_manager::timeline::Timeline;
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const COLUMNS: usize = 800;
+const MOST_ROWS: usize = 60;
+/// Characters of a bar in the terminal.
+const BAR: usize = 40;
+/// ANSI colours and, without colours, characters for `KINDS`.
+const INKS: [(&str, char); KINDS.len()] = [("34", '█'), ("33", '░'), ("32", '▓'), ("35", '▒')];
+
+/// Draws a run.
+pub(crate) fn profile(arguments: &Profile) -> i32 {
+    let done = read(&arguments.run).and_then(|told| {
+        let path = told.place(arguments.output.as_ref(), "profile.svg");
+        let rows = rows(&told.timeline, COLUMNS, MOST_ROWS);
+        let hidden = count(&told.timeline).saturating_sub(rows.len());
+        let svg = picture(&told, &rows, hidden);
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("png") => write_png(&svg, &path)?,
+            Some("svg") => write_file(&path, |out| out.write_all(svg.as_bytes()))?,
+            _ => return Err(format!("{}: the picture is written as .svg or .png", path.display())),
+        }
+        Ok((told, path, rows, hidden))
+    });
+    let (told, path, rows, hidden) = match done {
+        Ok(done) => done,
+        Err(error) => return refuse(arguments.json, &error),
+    };
+    if arguments.json {
+        let mut json = json_of(&told);
+        json["picture"] = path.display().to_string().into();
+        print(&format!("{json}\n"));
+        return crate::DONE;
+    }
+    let mut text = format!("{}\n\n{}", told.headline(), in_lines(&rows, colours()));
+    if hidden > 0 {
+        text.push_str(&format!("… and {hidden} more; --json has all\n"));
+    }
+    text.push_str(&format!("\npicture: {}\n", shown(&path)));
+    print(&text);
+    crate::DONE
+}
+
+/// How many rows there are if all are shown.
+fn count(timeline: &Timeline) -> usize {
+    match timeline.lanes.len() {
+        n if n <= super::MANY => n,
+        _ => timeline.lanes.iter().map(|lane| &lane.component).collect::<HashSet<_>>().len(),
+    }
+}
+
+fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
+    let seconds = told.timeline.end() as f64 / 1e9;
+    let header = &told.timeline.header;
+    let state = if told.live { "running" } else { told.record.state.name() };
+    let subtitle = format!(
+        "{} instances of model {}, {state} after {}, begun {}",
+        told.timeline.lanes.len(),
+        header.model,
+        in_seconds(seconds),
+        header.started
+    );
+    draw(rows, &Around { title: &header.run, subtitle: &subtitle, seconds, hidden })
+}
+
+/// A PNG, by a program that makes one of an SVG.
+fn write_png(svg: &str, path: &Path) -> Result<(), String> {
+    const PROGRAM: &str = "rsvg-convert";
+    let advice = format!("write {} instead", path.with_extension("svg").display());
+    let started = Command::new(PROGRAM)
+        .args(["--zoom", "2", "--output"])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = started.map_err(|error| {
+        format!("a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
+    })?;
+    // Whatever is wrong, the program says it.
+    let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
+    let output = child.wait_with_output().map_err(|error| format!("{PROGRAM}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{PROGRAM} failed: {}; {advice}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
+/// A line for each row: a bar of what its time was spent on, and the parts.
+fn in_lines(rows: &[Row], colours: bool) -> String {
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let parts = row.parts();
+        let list: Vec<String> = (KINDS.iter().zip(parts))
+            .filter(|(kind, part)| *part >= 0.0005 || **kind == "compute" || **kind == "wait")
+            .map(|(kind, part)| format!("{kind} {}", percent(part)))
+            .collect();
+        text.push_str(&format!("{:<width$}  {}  {}\n", row.name, bar(&parts, colours), list.join(", ")));
+    }
+    text
+}
+
+fn bar(parts: &[f64], colours: bool) -> String {
+    let mut text = String::new();
+    let (mut done, mut sum) = (0, 0.0);
+    for (part, (code, character)) in parts.iter().zip(INKS) {
+        sum += part;
+        let to = (sum * BAR as f64).round() as usize;
+        let piece = to.saturating_sub(done);
+        done = to.max(done);
+        match colours {
+            true if piece > 0 => text.push_str(&format!("\x1b[{code}m{}\x1b[0m", "█".repeat(piece))),
+            _ => text.extend(std::iter::repeat_n(character, piece)),
+        }
+    }
+    text.extend(std::iter::repeat_n(' ', BAR - done.min(BAR)));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_whatever_it_shows() {
+        for parts in [[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.25; 4], [0.333, 0.333, 0.333, 0.001]] {
+            assert_eq!(bar(&parts, false).chars().count(), BAR);
+        }
+        assert!(bar(&[0.5, 0.5, 0.0, 0.0], true).contains("\x1b[34m"));
+    }
+}

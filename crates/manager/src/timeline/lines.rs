@@ -1,0 +1,254 @@
+//! The lines of a timeline's file, as docs/reference/timeline.md has them: written, and read by somebody who does not
+//! trust them.
+
+use super::merge::{Piece, Sums};
+use super::{Activity, Cause};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// The first line.
+pub(super) const MAGIC: &str = "ligament timeline 1";
+/// What its first line begins with in every version.
+pub(super) const FAMILY: &str = "ligament timeline ";
+
+/// The second line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The run's name.
+    pub run: String,
+    pub model: String,
+    /// When the time 0 was, RFC 3339, UTC.
+    pub started: String,
+    /// What lasts shorter than this may have been merged with its neighbours, ns.
+    pub resolution: u64,
+}
+
+/// Every line after those.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Line {
+    Instance {
+        number: u32,
+        component: String,
+        name: String,
+    },
+    Cause {
+        number: u32,
+        cause: Cause,
+    },
+    Begins {
+        instance: u32,
+        at: u64,
+    },
+    Ends {
+        instance: u32,
+        at: u64,
+        how: String,
+    },
+    Piece {
+        instance: u32,
+        piece: Piece,
+    },
+    /// To be added to the sum of a cause.
+    Total {
+        cause: u32,
+        ns: u64,
+        count: u64,
+    },
+    /// A kind that a later version may have.
+    Unknown,
+}
+
+fn or_dash<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "-".into(), |value| value.to_string())
+}
+
+impl Line {
+    pub fn write(&self, out: &mut String) {
+        let _ = match self {
+            Line::Instance { number, component, name } => writeln!(out, "i {number} {component} {name}"),
+            Line::Cause { number, cause } => writeln!(
+                out,
+                "c {number} {} {} {} {} {}",
+                cause.instance,
+                cause.activity.name(),
+                or_dash(cause.at.as_ref()),
+                or_dash(cause.peer),
+                or_dash(cause.peer_port.as_ref())
+            ),
+            Line::Begins { instance, at } => writeln!(out, "b {instance} {at}"),
+            Line::Ends { instance, at, how } => writeln!(out, "e {instance} {at} {how}"),
+            Line::Piece { instance, piece } => return write_piece(*instance, piece, out),
+            Line::Total { cause, ns, count } => writeln!(out, "t {cause} {ns} {count}"),
+            Line::Unknown => Ok(()),
+        };
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Line, String> {
+        let mut words = Words(text.split(' '));
+        Ok(match words.next("kind")? {
+            "i" => Line::Instance {
+                number: words.number("instance")?,
+                component: words.next("component")?.to_owned(),
+                name: words.next("name")?.to_owned(),
+            },
+            "c" => {
+                let number = words.number("cause")?;
+                let instance = words.number("instance")?;
+                let activity = words.next("activity")?;
+                let activity = Activity::from_name(activity)
+                    .ok_or_else(|| format!("\"{activity}\" is no activity; it is one of message, any, room, slots, memory, send, receive"))?;
+                let at = words.perhaps("port")?.map(str::to_owned);
+                let peer = words.perhaps_number("peer")?;
+                let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);
+                Line::Cause { number, cause: Cause { instance, activity, at, peer, peer_port } }
+            }
+            "b" => Line::Begins { instance: words.number("instance")?, at: words.number("time")? },
+            "e" => Line::Ends {
+                instance: words.number("instance")?,
+                at: words.number("time")?,
+                how: words.next("state")?.to_owned(),
+            },
+            "x" => {
+                let instance = words.number("instance")?;
+                let (gap, length) = (words.number("gap")?, words.number("length")?);
+                let cause = Some(words.number("cause")?);
+                let (sums, time) = (words.sums()?, words.time()?);
+                let piece = Piece { gap, length, cause, share: length, is_period: false, sums, time };
+                Line::Piece { instance, piece }
+            }
+            "p" => {
+                let instance = words.number("instance")?;
+                let length = words.number("length")?;
+                let cause = words.perhaps_number("cause")?;
+                let share: u64 = words.number("share")?;
+                if share > length {
+                    return Err(format!("a share of {share} in a period of {length} ns"));
+                }
+                let (sums, time) = (words.sums()?, words.time()?);
+                let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time };
+                Line::Piece { instance, piece }
+            }
+            "t" => Line::Total {
+                cause: words.number("cause")?,
+                ns: words.number("time")?,
+                count: words.number("count")?,
+            },
+            _ => Line::Unknown,
+        })
+    }
+}
+
+fn write_piece(instance: u32, piece: &Piece, out: &mut String) {
+    let _ = match (piece.is_period, piece.cause) {
+        (false, Some(cause)) => write!(out, "x {instance} {} {} {cause}", piece.gap, piece.length),
+        (_, cause) => write!(out, "p {instance} {} {} {}", piece.length, or_dash(cause), piece.share),
+    };
+    for value in piece.sums.values() {
+        let _ = write!(out, " {value}");
+    }
+    let _ = match piece.time {
+        Some(time) => writeln!(out, " {time}"),
+        None => writeln!(out, " -"),
+    };
+}
+
+/// The words of a line.
+struct Words<'a>(std::str::Split<'a, char>);
+
+impl<'a> Words<'a> {
+    fn next(&mut self, what: &str) -> Result<&'a str, String> {
+        let word = self.0.next().filter(|word| !word.is_empty());
+        let word = word.ok_or_else(|| format!("the {what} is missing"))?;
+        // It may be shown on a terminal.
+        match word.contains(char::is_control) {
+            true => Err(format!("the {what} has characters that no name has")),
+            false => Ok(word),
+        }
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, String> {
+        let word = self.next(what)?;
+        word.parse().map_err(|_| format!("the {what} is \"{}\", which is no such number", shortened(word)))
+    }
+
+    fn perhaps(&mut self, what: &str) -> Result<Option<&'a str>, String> {
+        Ok(Some(self.next(what)?).filter(|&word| word != "-"))
+    }
+
+    fn perhaps_number<T: std::str::FromStr>(&mut self, what: &str) -> Result<Option<T>, String> {
+        let Some(word) = self.perhaps(what)? else { return Ok(None) };
+        let number = word.parse().map(Some);
+        number.map_err(|_| format!("the {what} is \"{}\", which is no such number", shortened(word)))
+    }
+
+    fn sums(&mut self) -> Result<Sums, String> {
+        let mut values = [0; Sums::FIELDS];
+        for value in &mut values {
+            *value = self.number("count")?;
+        }
+        Ok(Sums::from_values(values))
+    }
+
+    fn time(&mut self) -> Result<Option<f64>, String> {
+        self.perhaps_number("model time")
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_reads_as_it_was_written() {
+        let sums = Sums::from_values([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let piece =
+            Piece { gap: 5, length: 7, cause: Some(3), share: 7, is_period: false, sums, time: Some(0.1) };
+        let period = Piece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
+        let cause = Cause {
+            instance: 2,
+            activity: Activity::Room,
+            at: Some("a[2].out".into()),
+            peer: Some(1),
+            peer_port: Some("b.in[3]".into()),
+        };
+        let any = Cause { instance: 2, activity: Activity::AnyMessage, at: None, peer: None, peer_port: None };
+        for line in [
+            Line::Instance { number: 4, component: "a.b".into(), name: "a.b[1][2]".into() },
+            Line::Cause { number: 0, cause },
+            Line::Cause { number: 1, cause: any },
+            Line::Begins { instance: 3, at: u64::MAX },
+            Line::Ends { instance: 3, at: 5, how: "ended".into() },
+            Line::Piece { instance: 0, piece },
+            Line::Piece { instance: 0, piece: period },
+            Line::Total { cause: 1, ns: 2, count: 3 },
+        ] {
+            let mut text = String::new();
+            line.write(&mut text);
+            assert_eq!(Line::read(text.trim_end_matches('\n')), Ok(line), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        for (text, part) in [
+            ("b 1", "the time is missing"),
+            ("b -1 5", "the instance is \"-1\""),
+            ("c 0 1 sleeps - - -", "\"sleeps\" is no activity"),
+            ("x 0 1 2 3 1 2 3", "the count is missing"),
+            ("p 0 10 - 11 0 0 0 0 0 0 0 0 0 -", "a share of 11"),
+            ("t 1 2 99999999999999999999999", "no such number"),
+        ] {
+            let error = Line::read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(Line::read("z 1 2 3"), Ok(Line::Unknown));
+    }
+}

@@ -1,0 +1,263 @@
+//! Making a timeline coarser: neighbouring short intervals of an instance become one period, which holds their sums.
+//! Nothing is lost in sum, and what lasts at least as long as the resolution stays as it is.
+
+/// What was counted in a piece of time. Times in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Waits that ended.
+    pub waits: u64,
+    pub waited: u64,
+    /// Copying messages that were sent.
+    pub sending: u64,
+    /// Copying messages that came.
+    pub receiving: u64,
+    pub sent_messages: u64,
+    pub sent_bytes: u64,
+    pub received_messages: u64,
+    pub received_bytes: u64,
+    /// Passes of the reuse loop that began.
+    pub iterations: u64,
+}
+
+impl Sums {
+    pub(super) const FIELDS: usize = 9;
+
+    pub(super) fn values(&self) -> [u64; Sums::FIELDS] {
+        [
+            self.waits,
+            self.waited,
+            self.sending,
+            self.receiving,
+            self.sent_messages,
+            self.sent_bytes,
+            self.received_messages,
+            self.received_bytes,
+            self.iterations,
+        ]
+    }
+
+    pub(super) fn from_values(values: [u64; Sums::FIELDS]) -> Sums {
+        let [waits, waited, sending, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations] =
+            values;
+        Sums {
+            waits,
+            waited,
+            sending,
+            receiving,
+            sent_messages,
+            sent_bytes,
+            received_messages,
+            received_bytes,
+            iterations,
+        }
+    }
+
+    fn both(&self, other: &Sums, with: impl Fn(u64, u64) -> u64) -> Sums {
+        let (a, b) = (self.values(), other.values());
+        Sums::from_values(std::array::from_fn(|i| with(a[i], b[i])))
+    }
+
+    /// Both together.
+    pub fn plus(&self, other: &Sums) -> Sums {
+        self.both(other, u64::saturating_add)
+    }
+
+    /// What has come since `before`.
+    pub fn since(&self, before: &Sums) -> Sums {
+        self.both(before, u64::saturating_sub)
+    }
+
+    /// Time not spent computing.
+    pub fn busy_otherwise(&self) -> u64 {
+        self.waited.saturating_add(self.sending).saturating_add(self.receiving)
+    }
+}
+
+/// A piece of an instance's timeline, which follows the one before without a hole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// From the end of the piece before to the beginning of the interval, ns: computing, with waits too short to be
+    /// shown. 0 for a period.
+    pub gap: u64,
+    /// How long the interval or period lasts, ns.
+    pub length: u64,
+    /// What the interval was spent on; for a period, on what most of it that was not computing. By number.
+    pub cause: Option<u32>,
+    /// How much of the length that was, ns: all of an interval.
+    pub share: u64,
+    /// Whether this is many intervals, with what is between them, as one.
+    pub is_period: bool,
+    /// All that was counted in gap and length.
+    pub sums: Sums,
+    /// The model time reached at the end, s.
+    pub time: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    length: u64,
+    sums: Sums,
+    time: Option<f64>,
+    /// Time spent on each cause.
+    shares: Vec<(u32, u64)>,
+}
+
+impl Pending {
+    fn add(&mut self, piece: &Piece) {
+        self.length = self.length.saturating_add(piece.gap).saturating_add(piece.length);
+        self.sums = self.sums.plus(&piece.sums);
+        self.time = piece.time.or(self.time);
+        let Some(cause) = piece.cause else { return };
+        match self.shares.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, share)) => *share = share.saturating_add(piece.share),
+            None => self.shares.push((cause, piece.share)),
+        }
+    }
+
+    fn into_piece(self) -> Piece {
+        let most = self.shares.into_iter().max_by_key(|(_, share)| *share);
+        Piece {
+            gap: 0,
+            length: self.length,
+            cause: most.map(|(cause, _)| cause),
+            share: most.map_or(0, |(_, share)| share),
+            is_period: true,
+            sums: self.sums,
+            time: self.time,
+        }
+    }
+}
+
+/// Merges the pieces of one instance, in their order.
+#[derive(Debug, Default)]
+pub struct Merger {
+    pending: Option<Pending>,
+}
+
+impl Merger {
+    /// Takes the next piece; gives to `out` what is done. Pieces shorter than `resolution` (ns) become periods that
+    /// are at least as long.
+    pub fn push(&mut self, piece: Piece, resolution: u64, out: &mut impl FnMut(Piece)) {
+        if piece.length >= resolution {
+            self.push_long(piece, out);
+            return;
+        }
+        match &mut self.pending {
+            Some(pending) => pending.add(&piece),
+            None => {
+                let mut pending = Pending { length: 0, sums: Sums::default(), time: None, shares: Vec::new() };
+                pending.add(&piece);
+                self.pending = Some(pending);
+            }
+        }
+        if self.pending.as_ref().is_some_and(|pending| pending.length >= resolution) {
+            self.flush(out);
+        }
+    }
+
+    /// One that stays as it is; what is pending takes its gap in.
+    fn push_long(&mut self, piece: Piece, out: &mut impl FnMut(Piece)) {
+        let Some(pending) = self.pending.as_mut().filter(|_| piece.gap > 0) else {
+            self.flush(out);
+            return out(piece);
+        };
+        // What was waited or copied beside the interval itself was in the gap.
+        let others = piece.sums.busy_otherwise().saturating_sub(piece.share).min(piece.gap);
+        let waited = others.min(piece.sums.waited);
+        let sums = Sums { waited, waits: piece.sums.waits.saturating_sub(1), ..Sums::default() };
+        pending.length = pending.length.saturating_add(piece.gap);
+        pending.sums = pending.sums.plus(&sums);
+        self.flush(out);
+        out(Piece { gap: 0, sums: piece.sums.since(&sums), ..piece });
+    }
+
+    /// Gives out what is pending.
+    pub fn flush(&mut self, out: &mut impl FnMut(Piece)) {
+        if let Some(pending) = self.pending.take() {
+            out(pending.into_piece());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn interval(gap: u64, length: u64, cause: u32) -> Piece {
+        let sums = Sums { waits: 1, waited: length, sent_messages: 1, ..Sums::default() };
+        Piece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: Some(1.0) }
+    }
+
+    fn merged(pieces: &[Piece], resolution: u64) -> Vec<Piece> {
+        let (mut merger, mut out) = (Merger::default(), Vec::new());
+        for piece in pieces {
+            merger.push(piece.clone(), resolution, &mut |piece| out.push(piece));
+        }
+        merger.flush(&mut |piece| out.push(piece));
+        out
+    }
+
+    fn total(pieces: &[Piece]) -> (u64, Sums) {
+        pieces.iter().fold((0, Sums::default()), |(time, sums), piece| {
+            (time + piece.gap + piece.length, sums.plus(&piece.sums))
+        })
+    }
+
+    #[test]
+    fn short_waits_become_one_period_that_says_how_many_and_how_long() {
+        let out = merged(&[interval(10, 20, 0), interval(10, 30, 1), interval(10, 25, 0)], 1000);
+        assert_eq!(out.len(), 1);
+        let period = &out[0];
+        assert!(period.is_period && period.length == 105 && period.gap == 0);
+        assert_eq!((period.sums.waits, period.sums.waited, period.sums.sent_messages), (3, 75, 3));
+        assert_eq!((period.cause, period.share), (Some(0), 45), "the cause of most of it");
+    }
+
+    #[test]
+    fn a_long_wait_among_short_ones_stays_as_it_is() {
+        let out = merged(&[interval(10, 20, 0), interval(100, 5000, 1), interval(10, 20, 0)], 1000);
+        assert_eq!(out.len(), 3);
+        assert_eq!((out[0].length, out[0].sums.waited), (130, 20));
+        assert!(!out[1].is_period);
+        assert_eq!((out[1].gap, out[1].length, out[1].sums.waited), (0, 5000, 5000));
+    }
+
+    #[test]
+    fn without_a_resolution_everything_stays() {
+        let pieces = [interval(10, 20, 0), interval(0, 0, 1)];
+        assert_eq!(merged(&pieces, 0), pieces);
+    }
+
+    fn any_piece() -> impl Strategy<Value = Piece> {
+        let numbers = (0u64..100_000, 0u64..100_000, 0u32..5, any::<bool>(), 0u64..1000);
+        numbers.prop_map(|(gap, length, cause, sends, brief)| {
+            let (waited, sending) = if sends { (0, length) } else { (length, 0) };
+            let waited = waited + brief.min(gap);
+            let waits = u64::from(!sends) + u64::from(brief > 0);
+            let sums = Sums { waits, waited, sending, sent_bytes: cause.into(), ..Sums::default() };
+            Piece { gap, length, cause: Some(cause), share: length, is_period: false, sums, time: None }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn merging_again_and_again_loses_nothing_in_sum(
+            pieces in proptest::collection::vec(any_piece(), 0..200),
+            resolutions in proptest::collection::vec(0u64..1_000_000, 1..5),
+        ) {
+            let mut now = pieces.clone();
+            for resolution in resolutions {
+                now = merged(&now, resolution);
+                prop_assert_eq!(total(&now), total(&pieces));
+                let span: u64 = total(&now).0;
+                prop_assert!(resolution == 0 || now.len() as u64 <= 2 * (span / resolution + 1));
+                for piece in &now {
+                    prop_assert!(piece.sums.busy_otherwise() <= piece.gap + piece.length);
+                    prop_assert!(piece.share <= piece.length);
+                    prop_assert!(!piece.is_period || piece.gap == 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The timeline of a run: when each instance computed, waited for whom, and copied messages. `recording` writes it while
+//! the run goes on, `merge` makes it coarser when it becomes large, `lines` is the form of the file, `reading` reads it
+//! back, and `waits` says who waited for whom.
+
+mod lines;
+mod merge;
+mod reading;
+mod recording;
+mod waits;
+
+pub use merge::{Merger, Piece, Sums};
+pub use reading::{Header, Lane, Span, Timeline};
+pub use recording::{Counted, Gained, Interval, Moment, Recording, What, DEFAULT_TIMELINE};
+pub use waits::{long_waits, LongWait};
+
+/// What an instance does in an interval that it does not compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Activity {
+    /// Waits for a message from the peer.
+    Message,
+    /// Waits for a message on any of several ports, and none came.
+    AnyMessage,
+    /// Waits until the peer reads, so that there is room in the conduit.
+    Room,
+    /// Waits until the peer takes what was sent to it, which it does in any call.
+    Slots,
+    /// Waits for memory for a message.
+    Memory,
+    /// Copies a message that it sends to the peer.
+    Send,
+    /// Copies a message that came from the peer.
+    Receive,
+}
+
+impl Activity {
+    /// All, with the words that stand for them in the file.
+    const NAMES: [(Activity, &'static str); 7] = [
+        (Activity::Message, "message"),
+        (Activity::AnyMessage, "any"),
+        (Activity::Room, "room"),
+        (Activity::Slots, "slots"),
+        (Activity::Memory, "memory"),
+        (Activity::Send, "send"),
+        (Activity::Receive, "receive"),
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Activity::NAMES.iter().find(|(activity, _)| *activity == self).map_or("?", |(_, name)| name)
+    }
+
+    fn from_name(name: &str) -> Option<Activity> {
+        Activity::NAMES.iter().find(|(_, known)| *known == name).map(|(activity, _)| *activity)
+    }
+
+    /// Whether it is a wait.
+    pub fn is_wait(self) -> bool {
+        !matches!(self, Activity::Send | Activity::Receive)
+    }
+}
+
+/// Why an instance did not compute: what it did instead, and who had to do with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The instance's number.
+    pub instance: u32,
+    pub activity: Activity,
+    /// Its own port, such as `micro.init`, if it is one port.
+    pub at: Option<String>,
+    /// The instance at the other end, by its number, if it is one.
+    pub peer: Option<u32>,
+    /// The port at the other end, such as `macro.out`.
+    pub peer_port: Option<String>,
+}
+
+impl Cause {
+    /// What is done, in words that end with the peer's port: `waits for macro.out`.
+    pub fn sentence(&self, peer: &str) -> String {
+        let port = self.peer_port.as_deref().unwrap_or(peer);
+        match self.activity {
+            Activity::Message if self.at.is_none() => "waits for messages".into(),
+            Activity::Message => format!("waits for {port}"),
+            Activity::AnyMessage => "waits for any of several ports".into(),
+            Activity::Room if self.at.is_none() => "waits until others read".into(),
+            Activity::Room => format!("waits until {port} is read"),
+            Activity::Slots => format!("waits until {peer} takes what was sent"),
+            Activity::Memory => "waits for memory".into(),
+            Activity::Send => format!("sends to {port}"),
+            Activity::Receive => format!("receives from {port}"),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading a run's timeline back. The file may be damaged, or be of another version, or still be written.
+
+pub use super::lines::Header;
+use super::lines::{Line, FAMILY, MAGIC};
+use super::merge::{Piece, Sums};
+use super::Cause;
+use crate::directory::RunDirectory;
+use std::path::Path;
+
+/// A file longer than this is not read.
+const LONGEST: u64 = 4 << 30;
+
+/// A piece of an instance's line. Times in ns since the time 0 of the timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// The end of the span before: from here to `begin` the instance computed, or waited too shortly to be shown.
+    pub from: u64,
+    pub begin: u64,
+    pub end: u64,
+    /// What it was spent on, or most of it if it is a period; a number of `Timeline::causes`.
+    pub cause: Option<u32>,
+    /// How much of it that was, ns.
+    pub share: u64,
+    /// Whether it holds many intervals and what is between them.
+    pub is_period: bool,
+    /// All that was counted from `from` to `end`.
+    pub sums: Sums,
+    /// Model time at the end, s.
+    pub time: Option<f64>,
+}
+
+/// What an instance did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lane {
+    pub name: String,
+    pub component: String,
+    /// When it registered.
+    pub began: Option<u64>,
+    /// When it ended, and how.
+    pub ended: Option<(u64, String)>,
+    pub spans: Vec<Span>,
+    /// All that was counted.
+    pub sums: Sums,
+}
+
+impl Lane {
+    /// Up to where something is known of it.
+    pub fn end(&self) -> u64 {
+        self.spans.last().map_or(self.began.unwrap_or(0), |span| span.end)
+    }
+
+    /// How long it was there, ns.
+    pub fn total(&self) -> u64 {
+        self.end() - self.began.unwrap_or(0)
+    }
+
+    /// How long it computed, ns.
+    pub fn computing(&self) -> u64 {
+        self.total().saturating_sub(self.sums.busy_otherwise())
+    }
+}
+
+/// A run's timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    pub header: Header,
+    pub lanes: Vec<Lane>,
+    pub causes: Vec<Cause>,
+    /// Of each cause, for how long (ns) and how often, the short ones included.
+    pub totals: Vec<(u64, u64)>,
+}
+
+impl Timeline {
+    /// Reads a run's.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged: file, line, and what is wrong.
+    pub fn of(run: &RunDirectory) -> Result<Timeline, String> {
+        let path = run.timeline();
+        let wrong = |error: std::io::Error| {
+            match error.kind() {
+            std::io::ErrorKind::NotFound => format!(
+                "the run {} has no timeline ({}): its model says \"timeline: 0\" under \"ligament:\", or it was made by \
+                 an older version",
+                run.name(),
+                path.display()
+            ),
+            std::io::ErrorKind::InvalidData => format!("{}: it is not text; it is damaged", path.display()),
+            _ => format!("{}: {error}", path.display()),
+        }
+        };
+        let len = std::fs::metadata(&path).map_err(wrong)?.len();
+        if len > LONGEST {
+            return Err(format!("{} has {len} bytes; that is no timeline of a run", path.display()));
+        }
+        let text = std::fs::read_to_string(&path).map_err(wrong)?;
+        Timeline::read(&text, &path)
+    }
+
+    /// Reads the text of a timeline; `path` is for messages.
+    ///
+    /// # Errors
+    /// As `of`.
+    pub fn read(text: &str, path: &Path) -> Result<Timeline, String> {
+        let at = |line: usize, what: &str| format!("{}:{line}: {what}", path.display());
+        // The last line may be one that is being written, or that was when the run was killed.
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let mut lines = whole.lines().enumerate().map(|(i, line)| (i + 1, line));
+        match lines.next() {
+            Some((_, MAGIC)) => {}
+            Some((_, other)) if other.starts_with(FAMILY) => {
+                let version: String = other[FAMILY.len()..].chars().take(20).collect();
+                return Err(at(
+                    1,
+                    &format!(
+                        "it is of version {version}, and this is Ligament {}, which reads version 1; \
+                    use the Ligament that made it",
+                        env!("CARGO_PKG_VERSION")
+                    ),
+                ));
+            }
+            _ => {
+                return Err(at(
+                    1,
+                    &format!("it does not begin with \"{MAGIC}\": it is no timeline, or it is damaged"),
+                ))
+            }
+        }
+        let header = lines.next().map_or("", |(_, text)| text);
+        let header: Header =
+            serde_json::from_str(header).map_err(|error| at(2, &format!("the header is damaged: {error}")))?;
+        let mut timeline = Timeline { header, lanes: Vec::new(), causes: Vec::new(), totals: Vec::new() };
+        for (number, text) in lines {
+            let added = Line::read(text).and_then(|line| timeline.add(line));
+            added.map_err(|why| at(number, &format!("{why}; the file is damaged")))?;
+        }
+        Ok(timeline)
+    }
+
+    fn lane(&mut self, instance: u32) -> Result<&mut Lane, String> {
+        let there = self.lanes.len();
+        self.lanes.get_mut(instance as usize).ok_or_else(|| format!("instance {instance} of {there}"))
+    }
+
+    fn add(&mut self, line: Line) -> Result<(), String> {
+        match line {
+            Line::Instance { number, component, name } => {
+                if number as usize != self.lanes.len() {
+                    return Err(format!("instance {number} where {} was due", self.lanes.len()));
+                }
+                self.lanes.push(Lane { name, component, ..Lane::default() });
+            }
+            Line::Cause { number, cause } => {
+                if number as usize != self.causes.len() {
+                    return Err(format!("cause {number} where {} was due", self.causes.len()));
+                }
+                self.lane(cause.instance)?;
+                if let Some(peer) = cause.peer {
+                    self.lane(peer)?;
+                }
+                self.causes.push(cause);
+                self.totals.push((0, 0));
+            }
+            Line::Begins { instance, at } => {
+                let lane = self.lane(instance)?;
+                if lane.began.replace(at).is_some() {
+                    return Err(format!("instance {instance} begins twice"));
+                }
+            }
+            Line::Ends { instance, at, how } => self.lane(instance)?.ended = Some((at, how)),
+            Line::Piece { instance, piece } => self.add_piece(instance, &piece)?,
+            Line::Total { cause, ns, count } => {
+                let there = self.totals.len();
+                let total =
+                    self.totals.get_mut(cause as usize).ok_or_else(|| format!("cause {cause} of {there}"))?;
+                *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
+            }
+            Line::Unknown => {}
+        }
+        Ok(())
+    }
+
+    fn add_piece(&mut self, instance: u32, piece: &Piece) -> Result<(), String> {
+        let causes = self.causes.len();
+        if let Some(cause) = piece.cause {
+            let known = self.causes.get(cause as usize).ok_or_else(|| format!("cause {cause} of {causes}"))?;
+            if known.instance != instance {
+                return Err(format!("cause {cause} is one of instance {}, not of {instance}", known.instance));
+            }
+        }
+        let lane = self.lane(instance)?;
+        if lane.began.is_none() {
+            return Err(format!("instance {instance} has not begun"));
+        }
+        let from = lane.end();
+        let begin = from.checked_add(piece.gap).ok_or("it is too far in the future")?;
+        let end = begin.checked_add(piece.length).ok_or("it is too far in the future")?;
+        lane.sums = lane.sums.plus(&piece.sums);
+        let Piece { cause, share, is_period, sums, time, .. } = *piece;
+        lane.spans.push(Span { from, begin, end, cause, share, is_period, sums, time });
+        Ok(())
+    }
+
+    /// When the last instance ended, or up to where something is known, ns.
+    pub fn end(&self) -> u64 {
+        self.lanes.iter().map(Lane::end).max().unwrap_or(0)
+    }
+
+    /// A cause's peer for people: an instance, or what else.
+    pub fn peer_name(&self, cause: &Cause) -> &str {
+        cause.peer.map_or("others", |peer| &self.lanes[peer as usize].name)
+    }
+}

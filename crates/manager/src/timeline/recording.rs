@@ -1,0 +1,410 @@
+//! Writing the timeline of a run while it goes on: what the instances have gained is added to the file, and the file is
+//! made coarser when it becomes too large.
+
+use super::lines::{Header, Line, FAMILY};
+use super::merge::{Merger, Piece, Sums};
+use super::{Activity, Cause};
+use crate::directory::{write_whole, RunDirectory};
+use crate::names::Names;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Bytes that the file may have if the model says nothing of it.
+pub const DEFAULT_TIMELINE: u64 = 16 << 20;
+/// The first resolution when the file becomes too large, ns.
+const FIRST_RESOLUTION: u64 = 1_000_000;
+/// A resolution beyond which nothing is made coarser: weeks.
+const LAST_RESOLUTION: u64 = 1 << 50;
+/// At least so often an instance's line goes on, also when it does the same thing all the time, ns.
+const HEARTBEAT: u64 = 5_000_000_000;
+
+/// An activity and what it is about, in the numbers of the run: a channel, an instance for `Slots`, or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct What {
+    pub activity: Activity,
+    pub id: Option<u32>,
+}
+
+/// All that an instance has counted up to some moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counted {
+    pub sums: Sums,
+    /// Model time, s.
+    pub time: Option<f64>,
+}
+
+/// A wait or a copy. Times in ns of the machine's clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    pub what: What,
+    pub begin: u64,
+    pub end: u64,
+    /// At its end.
+    pub counted: Counted,
+    /// How many before it are known only by what was counted.
+    pub missed: u64,
+}
+
+/// What is new of an instance. Times in ns of the machine's clock.
+#[derive(Debug, Clone, Default)]
+pub struct Gained {
+    /// 0 for not yet.
+    pub started: u64,
+    /// 0 for not yet.
+    pub ended: u64,
+    pub counted: Counted,
+    pub intervals: Vec<Interval>,
+    /// Of some or all activities, how long and how often so far.
+    pub sums: Vec<(What, u64, u64)>,
+    /// What it waits for, and since when.
+    pub waits: Option<(What, u64)>,
+}
+
+/// Why it is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    Tick,
+    /// Somebody wants to know how it is now.
+    Asked,
+    /// Nothing more will come; in this state it ended.
+    Over(String),
+}
+
+/// How long and how often, as written so far.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    number: u32,
+    ns: u64,
+    count: u64,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    begun: bool,
+    over: bool,
+    /// Up to where it is written or pending, ns of the machine's clock.
+    at: u64,
+    counted: Counted,
+    told: HashMap<What, Told>,
+    merger: Merger,
+}
+
+/// The timeline of a run that goes on.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    file: File,
+    /// The machine's clock at the time 0 of the file, ns.
+    zero: u64,
+    header: Header,
+    lanes: Vec<Progress>,
+    causes: u32,
+    bytes: u64,
+    /// The size from which on it is made coarser.
+    limit: u64,
+    wanted: u64,
+    /// What is still to be written.
+    text: String,
+}
+
+impl Recording {
+    /// Begins the file, for instances of these components and names. `limit` is its size in bytes.
+    ///
+    /// # Errors
+    /// What the system says, with the path.
+    pub fn create(
+        directory: &RunDirectory,
+        header: Header,
+        instances: &[(String, String)],
+        limit: u64,
+        now: u64,
+    ) -> Result<Recording, String> {
+        let mut text = beginning(&header);
+        for (number, (component, name)) in instances.iter().enumerate() {
+            let line =
+                Line::Instance { number: number as u32, component: component.clone(), name: name.clone() };
+            line.write(&mut text);
+        }
+        let path = directory.timeline();
+        write_whole(&path, text.as_bytes(), 0o666)?;
+        let file = to_append(&path)?;
+        let bytes = text.len() as u64;
+        Ok(Recording {
+            path,
+            file,
+            zero: now,
+            header,
+            lanes: instances.iter().map(|_| Progress::default()).collect(),
+            causes: 0,
+            bytes,
+            limit: limit.max(2 * bytes),
+            wanted: limit,
+            text: String::new(),
+        })
+    }
+
+    /// Takes in what an instance has gained until `now`, ns of the machine's clock.
+    pub fn gained(&mut self, instance: u32, gained: &Gained, now: u64, moment: &Moment, names: &impl Names) {
+        let Some(mut lane) = self.lanes.get_mut(instance as usize).map(std::mem::take) else { return };
+        self.take_in(instance, &mut lane, gained, now, moment, names);
+        self.lanes[instance as usize] = lane;
+    }
+
+    fn take_in(
+        &mut self,
+        instance: u32,
+        lane: &mut Progress,
+        gained: &Gained,
+        now: u64,
+        moment: &Moment,
+        names: &impl Names,
+    ) {
+        if lane.over || gained.started == 0 {
+            return;
+        }
+        if !lane.begun {
+            lane.begun = true;
+            lane.at = gained.started.max(self.zero);
+            Line::Begins { instance, at: lane.at - self.zero }.write(&mut self.text);
+        }
+        for interval in &gained.intervals {
+            let cause = self.number(instance, lane, interval.what, names);
+            if interval.missed > 0 {
+                self.bridge(instance, lane, interval, gained);
+            }
+            self.add_interval(instance, lane, interval, cause);
+        }
+        for &(what, ns, count) in &gained.sums {
+            self.add_to_total(instance, lane, what, ns, count, names);
+        }
+        let over = matches!(moment, Moment::Over(_));
+        let now = if over && gained.ended > 0 { gained.ended } else { now };
+        if *moment != Moment::Tick || now.saturating_sub(lane.at) > HEARTBEAT {
+            self.go_on(instance, lane, gained, now, names);
+        }
+        if *moment != Moment::Tick {
+            let text = &mut self.text;
+            lane.merger.flush(&mut |piece| Line::Piece { instance, piece }.write(text));
+        }
+        if let Moment::Over(how) = moment {
+            lane.over = true;
+            Line::Ends { instance, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
+        }
+    }
+
+    /// Up to an interval before which others are missing: one period for all of those.
+    fn bridge(&mut self, instance: u32, lane: &mut Progress, interval: &Interval, gained: &Gained) {
+        let begin = interval.begin.max(lane.at);
+        let own = own_part(interval, interval.end.saturating_sub(begin));
+        let before = Counted { sums: interval.counted.sums.since(&own), time: interval.counted.time };
+        // What most of it was spent on is not known, but it is likely what most was spent on in all this while.
+        let grown = |&(what, ns, _): &(What, u64, u64)| {
+            let told = lane.told.get(&what)?;
+            Some((told.number, ns.saturating_sub(told.ns)))
+        };
+        let most = gained.sums.iter().filter_map(grown).max_by_key(|(_, ns)| *ns);
+        let share = |(number, ns): (u32, u64)| (Some(number), ns);
+        self.add_period(instance, lane, begin, before, most.map_or((None, 0), share));
+    }
+
+    fn add_interval(&mut self, instance: u32, lane: &mut Progress, interval: &Interval, cause: u32) {
+        let (begin, end) = (interval.begin.max(lane.at), interval.end.max(lane.at));
+        let piece = Piece {
+            gap: begin - lane.at,
+            length: end - begin,
+            cause: Some(cause),
+            share: end - begin,
+            is_period: false,
+            sums: interval.counted.sums.since(&lane.counted.sums),
+            time: interval.counted.time,
+        };
+        lane.at = end;
+        self.push(instance, lane, piece, interval.counted);
+    }
+
+    /// Goes on to `to` without an interval.
+    fn add_period(
+        &mut self,
+        instance: u32,
+        lane: &mut Progress,
+        to: u64,
+        counted: Counted,
+        (cause, share): (Option<u32>, u64),
+    ) {
+        let length = to.saturating_sub(lane.at);
+        let sums = counted.sums.since(&lane.counted.sums);
+        if length == 0 && sums == Sums::default() {
+            return;
+        }
+        let share = share.min(length).min(sums.busy_otherwise());
+        let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time: counted.time };
+        lane.at += length;
+        self.push(instance, lane, piece, counted);
+    }
+
+    fn push(&mut self, instance: u32, lane: &mut Progress, piece: Piece, counted: Counted) {
+        // What was read of a page that changed meanwhile may be a little older than what was read before.
+        lane.counted.sums = lane.counted.sums.plus(&piece.sums);
+        lane.counted.time = counted.time.or(lane.counted.time);
+        let text = &mut self.text;
+        lane.merger.push(piece, self.header.resolution, &mut |piece| {
+            Line::Piece { instance, piece }.write(text);
+        });
+    }
+
+    /// The line goes on to `now`, in what the instance does now.
+    fn go_on(&mut self, instance: u32, lane: &mut Progress, gained: &Gained, now: u64, names: &impl Names) {
+        let Some((what, since)) = gained.waits else {
+            return self.add_period(instance, lane, now.max(lane.at), gained.counted, (None, 0));
+        };
+        let since = since.max(lane.at);
+        self.add_period(instance, lane, since, gained.counted, (None, 0));
+        let length = now.saturating_sub(since);
+        let cause = self.number(instance, lane, what, names);
+        let mut counted = gained.counted;
+        counted.sums = lane.counted.sums.plus(&Sums { waited: length, ..Sums::default() });
+        let interval = Interval { what, begin: since, end: now, counted, missed: 0 };
+        self.add_interval(instance, lane, &interval, cause);
+        if let Some(told) = lane.told.get_mut(&what) {
+            told.ns += length;
+            Line::Total { cause, ns: length, count: 0 }.write(&mut self.text);
+        }
+    }
+
+    fn add_to_total(
+        &mut self,
+        instance: u32,
+        lane: &mut Progress,
+        what: What,
+        ns: u64,
+        count: u64,
+        names: &impl Names,
+    ) {
+        let cause = self.number(instance, lane, what, names);
+        let told = lane.told.get_mut(&what).expect("it has a number");
+        // A wait that is not over has been told of already, as far as it went.
+        let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
+        if more > 0 || often > 0 {
+            told.ns += more;
+            told.count += often;
+            Line::Total { cause, ns: more, count: often }.write(&mut self.text);
+        }
+    }
+
+    /// The number of a cause in the file.
+    fn number(&mut self, instance: u32, lane: &mut Progress, what: What, names: &impl Names) -> u32 {
+        if let Some(told) = lane.told.get(&what) {
+            return told.number;
+        }
+        let number = self.causes;
+        self.causes += 1;
+        lane.told.insert(what, Told { number, ns: 0, count: 0 });
+        Line::Cause { number, cause: cause(instance, what, names) }.write(&mut self.text);
+        number
+    }
+
+    /// Writes what has come together.
+    ///
+    /// # Errors
+    /// What the system says, with the path. What was not written is lost, and the file may end within a line.
+    pub fn write(&mut self) -> Result<(), String> {
+        let text = std::mem::take(&mut self.text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        let wrong = |error| format!("{} cannot be written: {error}", self.path.display());
+        self.file.write_all(text.as_bytes()).map_err(wrong)?;
+        self.bytes += text.len() as u64;
+        if self.bytes > self.limit {
+            self.make_coarser()?;
+        }
+        self.text = text;
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Doubles the resolution, at least, until the file has half the size that it may have.
+    fn make_coarser(&mut self) -> Result<(), String> {
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
+        let mut text = std::fs::read_to_string(&self.path).map_err(|error| wrong(&error))?;
+        while text.len() as u64 > self.wanted / 2 && self.header.resolution < LAST_RESOLUTION {
+            self.header.resolution = (self.header.resolution * 2).max(FIRST_RESOLUTION);
+            text = coarser(&text, &self.header).map_err(|error| wrong(&error))?;
+        }
+        write_whole(&self.path, text.as_bytes(), 0o666)?;
+        self.file = to_append(&self.path)?;
+        self.bytes = text.len() as u64;
+        self.limit = self.wanted.max(2 * self.bytes);
+        Ok(())
+    }
+}
+
+fn to_append(path: &PathBuf) -> Result<File, String> {
+    let opened = OpenOptions::new().append(true).open(path);
+    opened.map_err(|error| format!("{} cannot be opened: {error}", path.display()))
+}
+
+fn beginning(header: &Header) -> String {
+    let json = serde_json::to_string(header).unwrap_or_default();
+    format!("{}\n{json}\n", super::lines::MAGIC)
+}
+
+/// What an interval itself has added to the sums, `length` of it.
+fn own_part(interval: &Interval, length: u64) -> Sums {
+    match interval.what.activity {
+        Activity::Send => Sums { sending: length, ..Sums::default() },
+        Activity::Receive => Sums { receiving: length, ..Sums::default() },
+        _ => Sums { waits: 1, waited: length, ..Sums::default() },
+    }
+}
+
+fn cause(instance: u32, what: What, names: &impl Names) -> Cause {
+    let nothing = Cause { instance, activity: what.activity, at: None, peer: None, peer_port: None };
+    let Some(id) = what.id else { return nothing };
+    if what.activity == Activity::Slots {
+        return Cause { peer: Some(id), ..nothing };
+    }
+    let Some((from, to)) = names.ends(id) else { return nothing };
+    let ((_, own), (peer, port)) = match what.activity {
+        Activity::Room | Activity::Send => (from, to),
+        _ => (to, from),
+    };
+    Cause { at: Some(own), peer: Some(peer), peer_port: Some(port), ..nothing }
+}
+
+/// The same timeline with the header's resolution.
+fn coarser(text: &str, header: &Header) -> Result<String, String> {
+    let mut out = beginning(header);
+    let mut mergers: HashMap<u32, Merger> = HashMap::new();
+    let mut totals: HashMap<u32, (u64, u64)> = HashMap::new();
+    let mut ends = String::new();
+    for (number, text) in text.lines().enumerate().skip(2) {
+        match Line::read(text).map_err(|why| format!("line {}: {why}", number + 1))? {
+            Line::Piece { instance, piece } => {
+                let write = &mut |piece| Line::Piece { instance, piece }.write(&mut out);
+                mergers.entry(instance).or_default().push(piece, header.resolution, write);
+            }
+            Line::Total { cause, ns, count } => {
+                let total = totals.entry(cause).or_default();
+                *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
+            }
+            line @ Line::Ends { .. } => line.write(&mut ends),
+            line => line.write(&mut out),
+        }
+    }
+    let mut mergers: Vec<_> = mergers.into_iter().collect();
+    mergers.sort_unstable_by_key(|(instance, _)| *instance);
+    for (instance, mut merger) in mergers {
+        merger.flush(&mut |piece| Line::Piece { instance, piece }.write(&mut out));
+    }
+    let mut totals: Vec<_> = totals.into_iter().collect();
+    totals.sort_unstable();
+    for (cause, (ns, count)) in totals {
+        Line::Total { cause, ns, count }.write(&mut out);
+    }
+    out.push_str(&ends);
+    debug_assert!(out.starts_with(FAMILY));
+    Ok(out)
+}

@@ -1,0 +1,33 @@
+//! What a wait costs in the timeline, measured in a loop without anything else: ns for a wait that is recorded, and for
+//! one that is only added up. For `benchmarks/run timeline`.
+
+use ligament_shm::area::{Front, Layout};
+use ligament_shm::memory::{create, Mapping};
+use ligament_shm::timeline::{Activity, Cause, Recorder, BRIEF};
+use std::hint::black_box;
+use std::time::Instant;
+
+const WAITS: u64 = 2_000_000;
+
+fn main() {
+    let layout = Layout { channels: 4, inboxes: 0 };
+    let area = create("area", layout.size()).expect("there is memory");
+    let map = Mapping::writable(&area, 0, layout.front()).expect("it can be mapped");
+    let front = Front::new(map, layout).expect("it is an area");
+    let mut recorder = Recorder::new(front.status());
+    for (name, length) in [("recorded", 2 * BRIEF), ("added_up", BRIEF / 2)] {
+        for round in 0..6u64 {
+            let began = Instant::now();
+            for i in 0..WAITS {
+                // Two ports in turn, as in a code that exchanges with two others.
+                let cause = Cause { activity: Activity::AwaitsMessage, id: (i & 1) as u32 };
+                recorder.note(&front, black_box(cause), i * 100_000, i * 100_000 + length);
+            }
+            let ns = began.elapsed().as_nanos() as f64 / WAITS as f64;
+            // The first is for warming up.
+            if round > 0 {
+                println!("{name} {ns:.2}");
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The timeline of an endpoint: on what it has waited and copied, in its own shared memory, readable also when the
+//! process is stopped or dead. A ring of records, one for each wait or copy that lasted; and a table of causes, which
+//! adds up all of them, also the short ones. The writer never waits for the reader: records that were overwritten
+//! before they were read are missing one by one, but every record has all sums up to it, so nothing is missing in sum.
+
+use crate::area::Front;
+use crate::memory::Shared;
+use crate::status::{Awaited, Status, StatusPage};
+use std::collections::HashMap;
+use std::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// Records kept for the reader; it looks a few times a second.
+pub const RECORDS: usize = 256;
+/// Causes that are told apart; the last of them are the rest, one of each kind.
+pub const CAUSES: usize = 4096;
+/// What lasts shorter is only added up, ns: the time in which a busy exchange comes round many times.
+pub const BRIEF: u64 = 5_000;
+/// The `id` of the causes that there was no room to tell apart.
+pub const REST: u32 = u32::MAX;
+/// Causes that are found at once.
+const RECENT: usize = 16;
+const KINDS: usize = 8;
+const OWN: usize = CAUSES - KINDS;
+
+/// Bytes of shared memory that a timeline takes at most; pages come with their first use.
+pub const BYTES: usize = RECORDS * size_of::<Record>() + CAUSES * size_of::<Tally>();
+pub(crate) const CAUSES_AT: usize = RECORDS * size_of::<Record>();
+
+/// What an endpoint does in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Activity {
+    /// Waits for a message on a channel.
+    AwaitsMessage = 1,
+    /// Waits for a message on any of several channels, and none came.
+    AwaitsAny = 2,
+    /// Waits until the receiver of a channel reads.
+    AwaitsCredit = 3,
+    /// Waits until an endpoint takes slots of its ring.
+    AwaitsSlots = 4,
+    /// Waits for memory.
+    AwaitsMemory = 5,
+    /// Copies a message that it sends on a channel; the first, if it goes to several.
+    Sends = 6,
+    /// Copies a message that came on a channel.
+    Receives = 7,
+}
+
+impl Activity {
+    const ALL: [Activity; 7] = [
+        Activity::AwaitsMessage,
+        Activity::AwaitsAny,
+        Activity::AwaitsCredit,
+        Activity::AwaitsSlots,
+        Activity::AwaitsMemory,
+        Activity::Sends,
+        Activity::Receives,
+    ];
+
+    fn from_word(word: u64) -> Option<Activity> {
+        Activity::ALL.into_iter().find(|&activity| activity as u64 == word & 0xff)
+    }
+
+    /// Whether it is a wait.
+    pub fn is_wait(self) -> bool {
+        self < Activity::Sends
+    }
+}
+
+/// An activity and what it is about: a channel's or an endpoint's number, or `REST`, or 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cause {
+    pub activity: Activity,
+    pub id: u32,
+}
+
+impl Cause {
+    fn word(self) -> u64 {
+        u64::from(self.id) << 32 | self.activity as u64
+    }
+
+    fn from_word(word: u64) -> Option<Cause> {
+        Some(Cause { activity: Activity::from_word(word)?, id: (word >> 32) as u32 })
+    }
+
+    /// What an endpoint waits for, as its status page has it.
+    pub fn of(awaited: &Awaited) -> Cause {
+        let (activity, id) = match awaited {
+            Awaited::Message { channels } => match channels.as_slice() {
+                [one] => (Activity::AwaitsMessage, *one),
+                _ => (Activity::AwaitsAny, 0),
+            },
+            Awaited::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
+            Awaited::Slots { endpoint } => (Activity::AwaitsSlots, *endpoint),
+            Awaited::Memory => (Activity::AwaitsMemory, 0),
+        };
+        Cause { activity, id }
+    }
+}
+
+/// One wait or copy, and all sums with it. `stamp` is its number + 1, or 0 while it is being written.
+#[repr(C, align(128))]
+pub struct Record {
+    stamp: AtomicU64,
+    begin: AtomicU64,
+    end: AtomicU64,
+    cause: AtomicU64,
+    sums: [AtomicU64; 10],
+    spare: [AtomicU64; 2],
+}
+
+// SAFETY: only atomics.
+unsafe impl Shared for Record {}
+
+/// The sum of one cause.
+#[repr(C)]
+pub struct Tally {
+    cause: AtomicU64,
+    ns: AtomicU64,
+    count: AtomicU64,
+    spare: AtomicU64,
+}
+
+// SAFETY: only atomics.
+unsafe impl Shared for Tally {}
+
+/// What an endpoint has counted up to some moment. Times in ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Waits that lasted longer than a few looks.
+    pub waits: u64,
+    pub waited: u64,
+    /// Time spent copying messages.
+    pub transferred: u64,
+    /// That part of it that went into receiving.
+    pub receiving: u64,
+    pub sent_messages: u64,
+    pub sent_bytes: u64,
+    pub received_messages: u64,
+    pub received_bytes: u64,
+    pub iterations: u64,
+    /// Model time, bits of an f64; NaN before the first message.
+    pub time: u64,
+}
+
+impl Sums {
+    fn words(self) -> [u64; 10] {
+        [
+            self.waits,
+            self.waited,
+            self.transferred,
+            self.receiving,
+            self.sent_messages,
+            self.sent_bytes,
+            self.received_messages,
+            self.received_bytes,
+            self.iterations,
+            self.time,
+        ]
+    }
+
+    fn from_words(words: [u64; 10]) -> Sums {
+        let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
+            words;
+        Sums {
+            waits,
+            waited,
+            transferred,
+            receiving,
+            sent_messages,
+            sent_bytes,
+            received_messages,
+            received_bytes,
+            iterations,
+            time,
+        }
+    }
+
+    /// As a status page has them.
+    pub fn of(status: &Status) -> Sums {
+        Sums {
+            waits: status.wait_count,
+            waited: status.waited,
+            transferred: status.transferred,
+            receiving: status.receiving,
+            sent_messages: status.sent_messages,
+            sent_bytes: status.sent_bytes,
+            received_messages: status.received_messages,
+            received_bytes: status.received_bytes,
+            iterations: status.iterations,
+            time: status.time.unwrap_or(f64::NAN).to_bits(),
+        }
+    }
+}
+
+fn recent(cause: Cause) -> usize {
+    (cause.id as usize).wrapping_add(cause.activity as usize * 3) % RECENT
+}
+
+/// The writing side, in the endpoint.
+#[derive(Debug)]
+pub struct Recorder {
+    on: bool,
+    /// Where each cause stands in the table.
+    places: HashMap<Cause, usize>,
+    /// Some of them again, found without looking for them.
+    recent: [Option<(Cause, usize)>; RECENT],
+    records: u64,
+}
+
+impl Recorder {
+    /// For an endpoint with this status page.
+    pub fn new(status: &StatusPage) -> Recorder {
+        Recorder { on: status.keeps_timeline(), places: HashMap::new(), recent: [None; RECENT], records: 0 }
+    }
+
+    /// A wait or a copy is over; the status page counts it already. Times in ns of CLOCK_MONOTONIC.
+    pub fn note(&mut self, front: &Front, cause: Cause, begin: u64, end: u64) {
+        if !self.on {
+            return;
+        }
+        let place = match self.recent[recent(cause)] {
+            Some((known, place)) if known == cause => place,
+            _ => self.place(front, cause),
+        };
+        let lasted = end.saturating_sub(begin);
+        let tally = &front.tallies()[place];
+        // One writer: no need for a locked instruction.
+        tally.ns.store(tally.ns.load(Ordering::Relaxed) + lasted, Ordering::Relaxed);
+        tally.count.store(tally.count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if lasted >= BRIEF {
+            self.record(front, cause, begin, end);
+        }
+    }
+
+    #[cold]
+    fn place(&mut self, front: &Front, cause: Cause) -> usize {
+        let known = self.places.len();
+        let place = match self.places.get(&cause) {
+            Some(&place) => place,
+            None if known == OWN => OWN + cause.activity as usize,
+            None => {
+                self.places.insert(cause, known);
+                front.tallies()[known].cause.store(cause.word(), Ordering::Relaxed);
+                front.status().set_causes(known as u64 + 1);
+                known
+            }
+        };
+        self.recent[recent(cause)] = Some((cause, place));
+        place
+    }
+
+    fn record(&mut self, front: &Front, cause: Cause, begin: u64, end: u64) {
+        let record = &front.records()[self.records as usize % RECORDS];
+        record.stamp.store(0, Ordering::Relaxed);
+        // Whoever sees anything of the new record sees that the old one is gone.
+        fence(Ordering::Release);
+        record.begin.store(begin, Ordering::Relaxed);
+        record.end.store(end, Ordering::Relaxed);
+        record.cause.store(cause.word(), Ordering::Relaxed);
+        for (word, value) in record.sums.iter().zip(front.status().sums().words()) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.records += 1;
+        record.stamp.store(self.records, Ordering::Release);
+        front.status().set_records(self.records);
+    }
+}
+
+/// A wait or copy that was recorded, ns of CLOCK_MONOTONIC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interval {
+    pub cause: Cause,
+    pub begin: u64,
+    pub end: u64,
+    /// All that the endpoint had counted when it was over.
+    pub sums: Sums,
+    /// How many before it were overwritten before they could be read.
+    pub missed: u64,
+}
+
+/// The sum of one cause so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CauseSum {
+    pub cause: Cause,
+    pub ns: u64,
+    pub count: u64,
+}
+
+/// The reading side, in the agent: what of an endpoint's timeline it has taken already.
+#[derive(Debug, Default)]
+pub struct Reader {
+    next: u64,
+    missed: u64,
+    counted: (u64, u64),
+}
+
+impl Reader {
+    /// The intervals recorded since the last time, in their order.
+    pub fn take(&mut self, front: &Front) -> Vec<Interval> {
+        let records = front.status().records();
+        let oldest = records.saturating_sub(RECORDS as u64).max(self.next);
+        self.missed += oldest - self.next.min(oldest);
+        let mut taken = Vec::new();
+        for number in oldest..records {
+            match read(&front.records()[number as usize % RECORDS], number) {
+                Some(interval) => taken.push(Interval { missed: std::mem::take(&mut self.missed), ..interval }),
+                None => self.missed += 1,
+            }
+        }
+        self.next = records.max(self.next);
+        taken
+    }
+
+    /// The sums of all causes, if there is anything new in them; `status` is of before `take`.
+    pub fn sums(&mut self, front: &Front, status: &Status) -> Vec<CauseSum> {
+        let counted = (status.wait_count, status.transferred);
+        if std::mem::replace(&mut self.counted, counted) == counted {
+            return Vec::new();
+        }
+        let used = (front.status().causes() as usize).min(OWN);
+        let rest = if used == OWN { OWN..CAUSES } else { OWN..OWN };
+        let sum = |place: usize| {
+            let tally = &front.tallies()[place];
+            let cause = match place.checked_sub(OWN) {
+                None => Cause::from_word(tally.cause.load(Ordering::Relaxed))?,
+                Some(kind) => Cause { activity: Activity::from_word(kind as u64)?, id: REST },
+            };
+            let (ns, count) = (tally.ns.load(Ordering::Relaxed), tally.count.load(Ordering::Relaxed));
+            (count > 0).then_some(CauseSum { cause, ns, count })
+        };
+        (0..used).chain(rest).filter_map(sum).collect()
+    }
+}
+
+/// Record `number`, unless it is no longer there.
+fn read(record: &Record, number: u64) -> Option<Interval> {
+    if record.stamp.load(Ordering::Acquire) != number + 1 {
+        return None;
+    }
+    let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
+    let (begin, end, cause) = (word(&record.begin), word(&record.end), word(&record.cause));
+    let sums = std::array::from_fn(|i| word(&record.sums[i]));
+    fence(Ordering::Acquire);
+    if word(&record.stamp) != number + 1 {
+        return None;
+    }
+    let cause = Cause::from_word(cause)?;
+    Some(Interval { cause, begin, end, sums: Sums::from_words(sums), missed: 0 })
+}
+
+#[cfg(test)]
+mod tests;
