@@ -204,10 +204,14 @@ impl StatusPage {
         self.state.store(state as u64, Ordering::Release);
     }
 
-    /// Endpoint: the wait is over.
-    pub fn end_wait(&self, now: u64) {
-        add(&self.waited, now.saturating_sub(self.since.load(Ordering::Relaxed)));
+    /// Endpoint: a wait took so many ns.
+    pub fn count_wait(&self, ns: u64) {
+        add(&self.waited, ns);
         add(&self.wait_count, 1);
+    }
+
+    /// Endpoint: the wait is over.
+    pub fn end_wait(&self) {
         add(&self.epoch, 1);
         // Whoever sees what the next wait writes also sees that this one is over.
         fence(Ordering::Release);

@@ -18,6 +18,8 @@ const SPIN_NS: u64 = 1_000_000;
 const TURN_NS: u64 = 20_000;
 /// How many channels are looked at for a peer on the same core.
 const PEERS_LOOKED_AT: usize = 8;
+/// How long a wait that only yields goes on before it is shown on the status page.
+const SHORTLY_NS: u64 = 50_000;
 /// Steps of claiming memory between two looks at what is waited for: about a microsecond.
 const CLAIMS: u32 = 8;
 /// Yields before parking, and how long they last at least: as long as a token takes round a ring of 32 processes on two
@@ -75,13 +77,46 @@ impl<C: Custodian> Endpoint<C> {
         }
         let began = self.custodian.now();
         let mut seen = began;
-        self.stirred = false;
-        self.begin_wait(&awaiting, deadline.is_some(), began);
-        let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
-        self.status().end_wait(seen);
+        let result = match self.yield_shortly(deadline, began, &mut seen, &mut done) {
+            Ok(false) => {
+                self.stirred = false;
+                self.begin_wait(&awaiting, deadline.is_some(), began);
+                let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
+                self.status().end_wait();
+                result
+            }
+            Ok(true) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.status().count_wait(seen.saturating_sub(began));
         let cause = self.cause(&awaiting);
         self.timeline.note(&self.front, cause, began, seen);
         result
+    }
+
+    /// Where more are awake than there are cores: a few yields before anything is shown or asked, which is all that it
+    /// takes where processes hand on to each other. Whether the wait is over.
+    fn yield_shortly(
+        &mut self,
+        deadline: Deadline,
+        began: u64,
+        seen: &mut u64,
+        done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
+    ) -> Result<bool, ShmError> {
+        let until = deadline.map_or(began + SHORTLY_NS, |deadline| deadline.min(began + SHORTLY_NS));
+        while !self.board.may_spin() && *seen < until {
+            for _ in 0..4 {
+                self.custodian.give_way();
+                self.take_in()?;
+                if done(self)? {
+                    *seen = self.custodian.now();
+                    return Ok(true);
+                }
+                self.hear_agent()?;
+            }
+            *seen = self.custodian.now();
+        }
+        Ok(false)
     }
 
     /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from running.
@@ -214,8 +249,11 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
         let mut yields = 0;
-        self.crowded = self.shares_core(awaiting);
-        let mut spinning = !self.crowded;
+        let mut spinning = self.board.may_spin();
+        if spinning {
+            self.crowded = self.shares_core(awaiting);
+            spinning = !self.crowded;
+        }
         let (mut turn, mut awake_since) = (began, began);
         loop {
             self.take_in()?;
@@ -256,8 +294,14 @@ impl<C: Custodian> Endpoint<C> {
                 self.custodian.give_way();
                 continue;
             }
-            self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
+            let over = self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
             *seen = self.custodian.now();
+            if over {
+                return Ok(());
+            }
+            if self.custodian.is_gone() {
+                return Err(self.agent_gone());
+            }
             (yields, awake_since) = (0, *seen);
             self.crowded = self.shares_core(awaiting);
             if self.interrupt.as_ref().is_some_and(|check| check()) {
@@ -266,12 +310,13 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
+    /// Sleeps until somebody wakes this endpoint. Whether the wait is over.
     fn park(
         &mut self,
         what: u32,
         left: Option<u64>,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
-    ) -> Result<(), ShmError> {
+    ) -> Result<bool, ShmError> {
         let board = self.board.clone();
         let bell = board.doorbell(self.index).expect("checked when the endpoint was made");
         let at_most = left.map_or(PARK, |left| PARK.min(Duration::from_nanos(left)));
@@ -292,10 +337,8 @@ impl<C: Custodian> Endpoint<C> {
         bell.park(what, self, ready, |me, seen| me.custodian.sleep(bell, seen, at_most));
         board.wake_up(bell);
         outcome?;
-        if self.custodian.is_gone() {
-            return Err(self.agent_gone());
-        }
-        Ok(())
+        self.take_in()?;
+        done(self)
     }
 
     /// Why nothing comes of the agent any more: what it said last explains it.

@@ -20,7 +20,8 @@ fn front(area: &OwnedFd) -> Front {
 /// Waits from `begin` to `end` for a message on a channel.
 fn wait(front: &Front, recorder: &mut Recorder, channel: u32, begin: u64, end: u64) {
     front.status().begin_wait(Awaits::Message(&mut std::iter::once(channel)), false, front.waits(), begin);
-    front.status().end_wait(end);
+    front.status().end_wait();
+    front.status().count_wait(end - begin);
     recorder.note(front, Cause { activity: Activity::AwaitsMessage, id: channel }, begin, end);
 }
 
