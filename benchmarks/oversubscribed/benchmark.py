@@ -131,7 +131,7 @@ def print_tables(session):
         (name, [_spread(measured.hand_overs.get((name, cores))) for cores in (1, 2)])
         for name in dict.fromkeys(program for program, _ in measured.hand_overs)
     ]
-    report.table(f"hand-over to a process that sleeps since {GAP_US // 1000} ms, 0 B, µs", ["both on 1 core", "2 cores"], rows)
+    report.table(f"hand-over to a process that sleeps since {GAP_US // 1000} ms, 0 B, µs", ["both on 1 core", "a core each"], rows)
     rows = [(f"{name}, {n} processes", [max(used)]) for (name, n), used in measured.blocked.items()]
     report.table(f"processor time while blocked for {BLOCKED_S} s, the busiest, % of a core", ["%"], rows)
 

@@ -4,7 +4,9 @@
 #ifndef OVERSUBSCRIBED_RING_H
 #define OVERSUBSCRIBED_RING_H
 // Compile with -D_GNU_SOURCE.
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -143,10 +145,24 @@ static void laps_other(const struct stage *s, uint64_t number) {
     }
 }
 
+// Where there are several cores each position keeps to one of them: otherwise the kernel lets those that never look
+// before they sleep hop along on one core, and lets others wake up on a second one that has gone to sleep itself.
+static void keep_to_one_core(cpu_set_t *before) {
+    if (sched_getaffinity(0, sizeof *before, before)) fail("sched_getaffinity: %s", strerror(errno));
+    int left = ring_position % CPU_COUNT(before), core = 0;
+    while (!CPU_ISSET(core, before) || left-- > 0) core++;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof one, &one)) fail("sched_setaffinity: %s", strerror(errno));
+}
+
 // Both positions sleep before they send, and both time what they receive.
 static void parked(const struct stage *s, FILE *out) {
     uint64_t *took = calloc((size_t)s->laps, sizeof *took);
     if (!took) fail("out of memory");
+    cpu_set_t before;
+    keep_to_one_core(&before);
     for (long lap = 0; lap < 2 * s->laps; lap++) {
         if (lap % ring_count == ring_position) {
             rest(s->amount);
@@ -157,6 +173,7 @@ static void parked(const struct stage *s, FILE *out) {
             took[lap / 2] = nanoseconds() - atomic_load(&page->sent_at);
         }
     }
+    if (sched_setaffinity(0, sizeof before, &before)) fail("sched_setaffinity: %s", strerror(errno));
     qsort(took, (size_t)s->laps, sizeof *took, ascending);
     fprintf(out, "{\"kind\":\"parked\",\"bytes\":%zu,\"median_ns\":%llu,\"p90_ns\":%llu,\"least_ns\":%llu}\n", s->bytes,
             (unsigned long long)took[s->laps / 2], (unsigned long long)took[s->laps * 9 / 10],
