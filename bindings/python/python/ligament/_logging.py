@@ -9,7 +9,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._enums import LogLevel
 
@@ -28,7 +28,7 @@ class RunLogHandler(logging.Handler):
     with the next one.
     """
 
-    def __init__(self, instance: "Callable[[], Instance | None]") -> None:
+    def __init__(self, instance: Callable[[], Any]) -> None:
         """`instance` gives the instance whose lines these are, as a weak reference does."""
         super().__init__()
         self._instance = instance
