@@ -340,7 +340,7 @@ impl Hub {
         self.endpoint.show_on(Some(member));
         let standing = &mut self.members[member as usize];
         if std::mem::take(&mut standing.shown) {
-            self.endpoint.status().end_wait(now());
+            self.endpoint.status().end_wait();
         }
     }
 
