@@ -17,7 +17,7 @@ def source(name, language):
     return (C if language == "c" else HERE) / f"{name}.{language}"
 
 
-@pytest.mark.parametrize("header", ["error", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "ligament"])
+@pytest.mark.parametrize("header", ["error", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "ligament"])
 def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
     (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
     cflags, _ = flags(prefix)

@@ -4,6 +4,8 @@
 use crate::array::{kind, parse_dtype, ArrayKind, NotPlaced, Placed};
 use crate::errors::{self, raise, usage};
 use crate::from_wire::to_python;
+use crate::held::{Held, InUse};
+use crate::light::Lending;
 use crate::loan::{Loan, Returned};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
@@ -14,13 +16,13 @@ use ligament_instance::{
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The compiled half of `ligament.Instance`.
 #[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
 pub struct Instance {
-    core: Mutex<Core>,
+    core: Mutex<Held>,
     /// The exception that a signal's handler raised while the core was waiting.
     raised: Arc<Mutex<Option<PyErr>>>,
     returned: Returned,
@@ -29,19 +31,51 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// That of a light component, which is lent later.
+    pub(crate) fn light(
+        core: &Core,
+        raised: Arc<Mutex<Option<PyErr>>>,
+        overlays_with_messages: bool,
+    ) -> Instance {
+        Instance {
+            core: Mutex::new(Held::Away),
+            raised,
+            returned: Returned::default(),
+            name: core.name().to_owned(),
+            overlays_with_messages,
+        }
+    }
+
+    /// Lends the core, or takes it back.
+    pub(crate) fn hold(&self, held: Held) {
+        *self.core.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
     /// The core, unless another thread (or the code that a signal interrupted) is in a call of its own.
-    fn core(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Core>> {
-        match self.core.try_lock() {
-            Ok(core) => Ok(core),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(usage(
+    fn core(&self, py: Python<'_>) -> PyResult<InUse<'_>> {
+        let held = match self.core.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return Err(usage(
+                    py,
+                    format!(
+                        "instance {} is in the middle of another call, in another thread or below a signal handler; \
+                         use an instance from one thread at a time",
+                        self.name
+                    ),
+                ))
+            }
+        };
+        match &*held {
+            Held::Away => Err(usage(
                 py,
                 format!(
-                    "instance {} is in the middle of another call, in another thread or below a signal handler; use an \
-                     instance from one thread at a time",
+                    "instance {} is a light component's; use it within the component's functions",
                     self.name
                 ),
             )),
+            Held::Own(_) | Held::Lent(_) => Ok(InUse(held)),
         }
     }
 
@@ -144,6 +178,32 @@ fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
     }
 }
 
+/// The ports that Python gives as pairs of operator and name.
+pub(crate) fn declared(py: Python<'_>, ports: Option<Vec<(String, String)>>) -> PyResult<Option<Ports>> {
+    let Some(pairs) = ports else { return Ok(None) };
+    let mut ports = Ports::new();
+    for (operator, name) in pairs {
+        let operator = Operator::from_name(&operator)
+            .ok_or_else(|| usage(py, format!("there is no operator \"{operator}\"")))?;
+        ports.add(operator, &name);
+    }
+    Ok(Some(ports))
+}
+
+/// Has signals looked at while the core waits; what their handlers raise is found in `raised`.
+pub(crate) fn watch_signals(core: &mut Core, raised: &Arc<Mutex<Option<PyErr>>>) {
+    let found = raised.clone();
+    core.set_interrupt_check(Box::new(move || {
+        Python::attach(|py| match py.check_signals() {
+            Ok(()) => false,
+            Err(error) => {
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                true
+            }
+        })
+    }));
+}
+
 fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
     match order {
         "C" => Ok(Order::RowMajor),
@@ -154,43 +214,28 @@ fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
 
 #[pymethods]
 impl Instance {
-    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model.
+    /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. `light` is what the
+    /// scheduler of light components gives; the rest does not matter then.
     #[new]
-    #[pyo3(signature = (ports, dont_apply_overlay))]
+    #[pyo3(signature = (ports, dont_apply_overlay, light=None))]
     fn new(
         py: Python<'_>,
         ports: Option<Vec<(String, String)>>,
         dont_apply_overlay: bool,
+        light: Option<PyRefMut<'_, Lending>>,
     ) -> PyResult<Instance> {
-        let ports = match ports {
-            None => None,
-            Some(pairs) => {
-                let mut ports = Ports::new();
-                for (operator, name) in pairs {
-                    let operator = Operator::from_name(&operator)
-                        .ok_or_else(|| usage(py, format!("there is no operator \"{operator}\"")))?;
-                    ports.add(operator, &name);
-                }
-                Some(ports)
-            }
-        };
+        if let Some(mut light) = light {
+            return light.0.take().ok_or_else(|| usage(py, "this light component has an instance already"));
+        }
+        let ports = declared(py, ports)?;
         let flags = Flags { dont_apply_overlay };
         let made = py.detach(|| Core::with_options(ports.as_ref(), flags, "python"));
         let mut core = made.map_err(|error| errors::instance(py, error))?;
         let raised = Arc::new(Mutex::new(None));
-        let found = raised.clone();
-        core.set_interrupt_check(Box::new(move || {
-            Python::attach(|py| match py.check_signals() {
-                Ok(()) => false,
-                Err(error) => {
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    true
-                }
-            })
-        }));
+        watch_signals(&mut core, &raised);
         let name = core.name().to_owned();
         Ok(Instance {
-            core: Mutex::new(core),
+            core: Mutex::new(Held::Own(Box::new(core))),
             raised,
             returned: Returned::default(),
             name,

@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 mod array;
 mod errors;
 mod from_wire;
+mod held;
 mod instance;
+mod light;
 mod loan;
 mod message;
 mod model;
@@ -25,6 +27,8 @@ mod _ligament {
     use super::instance::round_trip;
     #[pymodule_export]
     use super::instance::Instance;
+    #[pymodule_export]
+    use super::light::{lent_instance, run_light, Lending};
     #[pymodule_export]
     use super::loan::Loan;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use crate::settings::any_settings;
 use ligament_agent::Started;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
 use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, ToStart};
-use ligament_model::Resolved;
+use ligament_model::{At, Reference, Resolved};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{HashMap, HashSet};
@@ -50,18 +50,23 @@ impl Starter for Forked<'_> {
 
 #[pymethods]
 impl Prepared {
-    /// Checks a model, with settings laid over its own and functions for some components. Gives the problems, and,
-    /// if there are no errors, what to run.
+    /// Checks a model, with settings laid over its own and functions for some components; those of `light` run all of
+    /// their instances in one process. Gives the problems, and, if there are no errors, what to run.
     #[staticmethod]
     fn make(
         py: Python<'_>,
         model: PyRef<'_, Model>,
         functions: Vec<String>,
+        light: Vec<String>,
         settings: Option<Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<Problem>, Option<Prepared>)> {
         let mut config = model.whole(py).into_configuration();
         if let Some(settings) = settings {
             config.settings.update(&any_settings(&settings)?);
+        }
+        for name in light {
+            let name = Reference::new(&name).map_err(|error| errors::model(py, error.to_string()))?;
+            config.ligament.light.insert(name, At::default());
         }
         let names: HashSet<String> = functions.into_iter().collect();
         let options = CheckOptions {
@@ -102,9 +107,16 @@ impl Prepared {
         Ok((problems, Some(Prepared { model: resolved, text, files: model.files.clone(), functions })))
     }
 
-    /// The instances that functions are given for, each with the name under which its function was given.
+    /// The processes that functions are given for: the first instance of each, with the name under which its function
+    /// was given.
     fn functions(&self) -> Vec<(String, String)> {
-        let instances = self.model.instances.iter().filter_map(|instance| {
+        let mut light = HashSet::new();
+        let first = |i: usize| self.model.light_program(i as u32).is_none_or(|program| light.insert(program));
+        let first: Vec<bool> = (0..self.model.instances.len()).map(first).collect();
+        let instances = self.model.instances.iter().zip(first).filter_map(|(instance, first)| {
+            if !first {
+                return None;
+            }
             let component = self.model.components[instance.component as usize].name.to_string();
             Some((instance.name.to_string(), self.functions.get(&component)?.clone()))
         });

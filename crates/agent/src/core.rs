@@ -1,22 +1,24 @@
 //! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
 //! clock, so that tests can drive it through anything.
 
+mod light;
 mod registration;
 
 use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
-use crate::plan::{Plan, Wiring};
-use ligament_wire::control::{Notice, PortInfo, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+use crate::plan::Plan;
+use crate::wiring::Wiring;
+use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
+/// An endpoint, with the process that it is in. Those of a light program have one together: the first of them.
 struct Instance {
     phase: Phase,
     token: String,
     link: Option<Link>,
     pid: Option<u32>,
-    /// As it registered with them.
-    ports: Option<Vec<PortInfo>>,
     /// The process that registered: `pid`, or one that it started.
     speaker: Option<u32>,
     /// Started by the agent, not by hand.
@@ -41,6 +43,8 @@ pub struct Core {
     plan: Plan,
     wiring: Wiring,
     instances: Vec<Instance>,
+    /// For each instance which of its ports have slots, once it has registered.
+    slotted: Vec<Option<Arc<[bool]>>>,
     links: HashMap<Link, (Caller, Who)>,
     ledger: Ledger,
     user: u32,
@@ -60,12 +64,11 @@ impl Core {
         address: String,
         mut tokens: impl FnMut() -> String,
     ) -> Core {
-        let instances = plan.instances.iter().map(|instance| Instance {
+        let instances = plan.instances.iter().enumerate().map(|(i, instance)| Instance {
             phase: Phase::Waiting,
-            token: tokens(),
+            token: if plan.endpoint_of(i as u32) == i as u32 { tokens() } else { String::new() },
             link: None,
             pid: None,
-            ports: None,
             speaker: None,
             ours: !instance.by_hand,
             finished: false,
@@ -75,13 +78,15 @@ impl Core {
             untold: Vec::new(),
             dropped: false,
         });
-        let instances = instances.collect();
-        let wiring = Wiring::new(&plan);
+        let instances: Vec<Instance> = instances.collect();
+        let wiring = plan.wiring();
+        let slotted = vec![None; instances.len()];
         let links = HashMap::new();
         Core {
             plan,
             wiring,
             instances,
+            slotted,
             links,
             ledger,
             user,
@@ -109,13 +114,13 @@ impl Core {
 
     /// Where an instance stands, and its process.
     pub fn instance(&self, instance: u32) -> (Phase, Option<u32>) {
-        let instance = &self.instances[instance as usize];
+        let instance = &self.instances[self.plan.endpoint_of(instance) as usize];
         (instance.phase, instance.pid)
     }
 
     /// The process that registered as this instance.
     pub fn speaker(&self, instance: u32) -> Option<u32> {
-        self.instances[instance as usize].speaker
+        self.instances[self.plan.endpoint_of(instance) as usize].speaker
     }
 
     /// Bytes of memory for messages: given out, and the most that may be.
@@ -144,7 +149,8 @@ impl Core {
 
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
-        let mut out: Vec<Action> = (0..self.instances.len() as u32)
+        let mut out: Vec<Action> = self
+            .endpoints()
             .filter(|&i| self.instances[i as usize].ours)
             .map(|instance| Action::Start { instance })
             .collect();
@@ -251,18 +257,20 @@ impl Core {
                 };
                 out.push(Action::Answer { link, notice: Notice::Slab { of, slab, bytes }, memory });
             }
-            Request::Log { level, text } => {
-                out.push(Action::Report(Report::Said { instance: me, level, text }));
+            Request::Log { level, text, of } => {
+                let instance = self.meant(me, of);
+                out.push(Action::Report(Report::Said { instance, level, text }));
             }
             Request::Finished => {
                 let instance = &mut self.instances[me as usize];
                 instance.finished = true;
                 instance.phase = Phase::Finished;
             }
-            Request::Failed { why } => {
+            Request::Failed { why, of } => {
                 self.instances[me as usize].failed = true;
                 let what = "reported an error".to_owned();
-                self.fail(Failure { instance: Some(me), what, said: Some(why), exit: None }, out);
+                let instance = Some(self.meant(me, of));
+                self.fail(Failure { instance, what, said: Some(why), exit: None }, out);
             }
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = "said a second time who it is".to_owned();
@@ -319,6 +327,7 @@ impl Core {
         if let Some(planned) = self.plan.channels.get_mut(channel as usize) {
             planned.budget = bytes;
             let sender = planned.from.instance;
+            let sender = self.plan.endpoint_of(sender);
             // Who has not registered gets it with its welcome.
             if self.instances[sender as usize].link.is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
@@ -330,7 +339,8 @@ impl Core {
     /// These instances are to look once more for what they wait for, and to note the round.
     fn look_again(&mut self, round: u64, instances: &[u32]) -> Vec<Action> {
         let mut out = Vec::new();
-        for &instance in instances {
+        let endpoints: BTreeSet<u32> = instances.iter().map(|&one| self.plan.endpoint_of(one)).collect();
+        for instance in endpoints {
             // One that has no connection does not wait either.
             if self.instances[instance as usize].link.is_some() {
                 self.tell(instance, Notice::Look { round }, Vec::new(), &mut out);
@@ -363,10 +373,16 @@ impl Core {
                 self.tell(sender, Notice::PeerEnded { endpoint: me }, Vec::new(), &mut out);
             }
         } else {
-            let what = how_it_ended(before, exit);
+            let mut what = how_it_ended(before, exit);
+            if self.plan.is_light(me) {
+                what.push_str(&self.together_with(me));
+            }
             match &mut self.ending {
                 None => self.fail(Failure { instance: Some(me), what, said: None, exit: Some(exit) }, &mut out),
-                Some(Outcome::Failed(failure)) if failure.instance == Some(me) && failure.exit.is_none() => {
+                Some(Outcome::Failed(failure))
+                    if failure.instance.map(|one| self.plan.endpoint_of(one)) == Some(me)
+                        && failure.exit.is_none() =>
+                {
                     failure.exit = Some(exit);
                 }
                 Some(_) => {}
@@ -417,7 +433,8 @@ impl Core {
         };
         self.ending = Some(outcome.clone());
         out.push(Action::Report(Report::Ending(outcome.clone())));
-        for me in 0..self.instances.len() as u32 {
+        let endpoints: Vec<u32> = self.endpoints().collect();
+        for me in endpoints {
             let instance = &mut self.instances[me as usize];
             match instance.phase {
                 Phase::Gone(_) => continue,
@@ -429,7 +446,8 @@ impl Core {
             }
             self.tell(me, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
             // An instance that reported its error ends by itself, within the grace that all have.
-            let guilty = matches!(&outcome, Outcome::Failed(f) if f.instance == Some(me));
+            let guilty = matches!(&outcome, Outcome::Failed(f)
+                if f.instance.map(|one| self.plan.endpoint_of(one)) == Some(me));
             if !guilty {
                 out.push(Action::Push { instance: me, push: Push::Terminate });
             }
@@ -442,10 +460,12 @@ impl Core {
     /// are left to whoever did.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
-        for (me, instance) in self.instances.iter_mut().enumerate() {
+        let endpoints: Vec<u32> = self.endpoints().collect();
+        for me in endpoints {
+            let instance = &mut self.instances[me as usize];
             match (instance.phase, instance.ours) {
                 (Phase::Gone(_), _) => {}
-                (_, true) => out.push(Action::Push { instance: me as u32, push: Push::Kill }),
+                (_, true) => out.push(Action::Push { instance: me, push: Push::Kill }),
                 (_, false) => instance.phase = Phase::Gone(Exit::Unknown),
             }
         }
@@ -454,7 +474,8 @@ impl Core {
     }
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
-        if !self.over && self.instances.iter().all(|instance| matches!(instance.phase, Phase::Gone(_))) {
+        let gone = |me: u32| matches!(self.instances[me as usize].phase, Phase::Gone(_));
+        if !self.over && self.endpoints().all(gone) {
             self.over = true;
             self.ending.get_or_insert(Outcome::Done);
             out.push(Action::Over);

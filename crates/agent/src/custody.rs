@@ -3,8 +3,9 @@
 
 use crate::action::Memory;
 use crate::memory::Spare;
-use crate::plan::{Plan, Wiring};
-use ligament_shm::area::{keep_no_timeline, Front, Layout};
+use crate::plan::Plan;
+use crate::wiring::Wiring;
+use ligament_shm::area::{keep_no_timeline, Front, Layout, Rows};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
 use ligament_shm::memory::{create, Mapping};
@@ -20,6 +21,8 @@ const LARGE: u64 = 16 << 20;
 struct Area {
     fd: OwnedFd,
     front: Front,
+    /// Of an endpoint that serves many instances.
+    rows: Option<Rows>,
     timeline: Reader,
 }
 
@@ -39,6 +42,8 @@ pub struct Custody {
     board: Board,
     layouts: Vec<Layout>,
     timelines: bool,
+    /// For each instance its endpoint, and its row there if that serves many.
+    places: Vec<(u32, Option<u32>)>,
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(u32, u32), OwnedFd>,
@@ -57,12 +62,18 @@ impl Custody {
         let layout = |i: usize| Layout {
             channels: wiring.incoming(i as u32),
             inboxes: wiring.senders(i as u32).len() as u32,
+            rows: if plan.is_light(i as u32) { wiring.members(i as u32).len() as u32 } else { 0 },
+        };
+        let place = |i: usize| {
+            let i = i as u32;
+            (plan.endpoint_of(i), plan.is_light(i).then(|| wiring.place(i)))
         };
         Ok(Custody {
             board_fd,
             board,
             layouts: (0..n).map(layout).collect(),
             timelines: plan.timeline,
+            places: (0..n).map(place).collect(),
             areas: (0..n).map(|_| None).collect(),
             outboxes: (0..n).map(|_| None).collect(),
             slabs: HashMap::new(),
@@ -104,11 +115,16 @@ impl Custody {
         if self.areas[i].is_none() {
             let layout = self.layouts[i];
             let fd = create("ligament-area", layout.size())?;
-            if !self.timelines {
+            if !self.timelines || layout.rows > 0 {
                 keep_no_timeline(&fd)?;
             }
             let front = Front::new(Mapping::readable(&fd, 0, layout.front())?, layout)?;
-            self.areas[i] = Some(Area { fd, front, timeline: Reader::default() });
+            let (at, len) = layout.rows();
+            let rows = match layout.rows {
+                0 => None,
+                _ => Some(Rows::new(Mapping::readable(&fd, at, len)?, layout)?),
+            };
+            self.areas[i] = Some(Area { fd, front, rows, timeline: Reader::default() });
         }
         Ok(self.areas[i].as_ref().expect("it was just made").fd.as_fd())
     }
@@ -145,17 +161,24 @@ impl Custody {
         self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
-    /// What an endpoint's timeline has gained; none before the endpoint has an area.
+    /// What an endpoint's timeline has gained; none before the endpoint has an area, and for one that serves many.
     pub fn timeline(&mut self, endpoint: u32) -> Option<Gained> {
-        let Area { front, timeline, .. } = self.areas[endpoint as usize].as_mut()?;
+        let Area { front, timeline, rows: None, .. } = self.areas[endpoint as usize].as_mut()? else {
+            return None;
+        };
         let status = front.look();
         let intervals = timeline.take(front);
         let causes = timeline.sums(front, &status);
         Some(Gained { status, intervals, causes })
     }
 
-    /// What an endpoint shows of itself; none before it has an area.
-    pub fn status(&self, endpoint: u32) -> Option<Status> {
-        Some(self.areas[endpoint as usize].as_ref()?.front.look())
+    /// What an instance shows of itself; none before its endpoint has an area.
+    pub fn status(&self, instance: u32) -> Option<Status> {
+        let (endpoint, row) = self.places[instance as usize];
+        let area = self.areas[endpoint as usize].as_ref()?;
+        match (row, &area.rows) {
+            (Some(row), Some(rows)) => rows.look(row),
+            _ => Some(area.front.look()),
+        }
     }
 }

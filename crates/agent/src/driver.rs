@@ -30,7 +30,7 @@ use tokio::time::Instant;
 /// How long instances have to end by themselves when a run ends early.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Descriptors that every run needs, and every instance: connection, area, outbox, two slabs.
+/// Descriptors that every run needs, and every process: connection, area, outbox, two slabs.
 const FILES_OF_A_RUN: u64 = 64;
 const FILES_PER_INSTANCE: u64 = 5;
 
@@ -121,12 +121,13 @@ enum Event {
 /// The run could not even begin: memory, socket or event loop could not be made.
 pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
     let files = raise_open_files();
-    let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * plan.instances.len() as u64;
+    let processes = (0..plan.instances.len() as u32).filter(|&i| plan.endpoint_of(i) == i).count();
+    let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * processes as u64;
     if files < needed {
         return Err(format!(
-            "a run of {} instances needs about {needed} open files, and this process may have {files}; raise the hard \
+            "a run of {} processes needs about {needed} open files, and this process may have {files}; raise the hard \
              limit (\"ulimit -Hn\")",
-            plan.instances.len()
+            processes
         ));
     }
     let runtime = tokio::runtime::Builder::new_current_thread()

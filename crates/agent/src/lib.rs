@@ -12,6 +12,7 @@ pub mod plan;
 pub mod ports;
 mod process;
 mod sys;
+pub mod wiring;
 
 pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 pub use core::Core;

@@ -1,10 +1,13 @@
-//! What an agent is told of a run: instances, their ports, and the channels between them. The number of an
-//! instance is its endpoint, the number of a channel is its place in `channels`.
+//! What an agent is told of a run: instances, their ports, and the channels between them. The number of a channel is
+//! its place in `channels`. An endpoint has the number of the first of the instances that it serves; that is the only
+//! one, but for those of a light program, which share a process.
 
+use crate::wiring::Wiring;
 use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
-use ligament_wire::control::{ChannelInfo, PortInfo};
+use ligament_wire::control::PortInfo;
 use ligament_wire::{Encoder, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Bytes that may be under way on a channel whose model says nothing.
 pub const DEFAULT_BUDGET: u64 = 64 << 20;
@@ -31,9 +34,12 @@ pub struct Plan {
 pub struct PlannedInstance {
     /// Such as `micro[3]`.
     pub name: String,
-    pub ports: Vec<PlannedPort>,
+    /// The same list for all instances of a component.
+    pub ports: Arc<[PlannedPort]>,
     /// Whether a person starts it.
     pub by_hand: bool,
+    /// The endpoint that serves it, if its program is light; else it has its own.
+    pub shares: Option<u32>,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
 }
@@ -78,135 +84,52 @@ pub struct PlannedChannel {
     pub limit: Option<u64>,
 }
 
-/// Who is joined to whom: follows from the channels.
-#[derive(Debug, Default)]
-pub struct Wiring {
-    /// For each instance the channels that it sends on and receives on.
-    sends: Vec<Vec<u32>>,
-    receives: Vec<Vec<u32>>,
-    /// For each instance those that send to it; a place here is an inbox of its area.
-    senders: Vec<Vec<u32>>,
-    /// For each instance those that it sends to.
-    receivers: Vec<Vec<u32>>,
-    /// (reader, sender) → inbox.
-    inboxes: HashMap<(u32, u32), u32>,
-    /// For each channel its place among its receiver's.
-    credits: Vec<u32>,
-}
-
-impl Wiring {
-    /// Works out who is joined to whom.
-    pub fn new(plan: &Plan) -> Wiring {
-        let n = plan.instances.len();
-        let empty = || vec![Vec::new(); n];
-        let mut wiring = Wiring {
-            sends: empty(),
-            receives: empty(),
-            senders: empty(),
-            receivers: empty(),
-            ..Wiring::default()
-        };
-        for (id, channel) in plan.channels.iter().enumerate() {
-            let (from, to) = (channel.from.instance, channel.to.instance);
-            wiring.sends[from as usize].push(id as u32);
-            wiring.credits.push(wiring.receives[to as usize].len() as u32);
-            wiring.receives[to as usize].push(id as u32);
-            let senders = &mut wiring.senders[to as usize];
-            wiring.inboxes.entry((to, from)).or_insert_with(|| {
-                senders.push(from);
-                wiring.receivers[from as usize].push(to);
-                senders.len() as u32 - 1
-            });
-        }
-        wiring
-    }
-
-    /// How many channels end at an instance.
-    pub fn incoming(&self, instance: u32) -> u32 {
-        self.receives[instance as usize].len() as u32
-    }
-
-    /// Those that send to an instance, in the order of its inboxes.
-    pub fn senders(&self, instance: u32) -> &[u32] {
-        &self.senders[instance as usize]
-    }
-
-    /// Those that an instance sends to.
-    pub fn receivers(&self, instance: u32) -> &[u32] {
-        &self.receivers[instance as usize]
-    }
-
-    /// Which inbox of `reader` is `sender`'s, if they are joined.
-    pub fn inbox(&self, reader: u32, sender: u32) -> Option<u32> {
-        self.inboxes.get(&(reader, sender)).copied()
-    }
-
-    /// The channels that an instance sends on, as it is told of them.
-    pub fn sends(&self, plan: &Plan, instance: u32) -> Vec<ChannelInfo> {
-        let ids = &self.sends[instance as usize];
-        ids.iter().map(|&id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
-    }
-
-    /// The channels that an instance receives on, as it is told of them.
-    pub fn receives(&self, plan: &Plan, instance: u32) -> Vec<ChannelInfo> {
-        let ids = &self.receives[instance as usize];
-        ids.iter().map(|&id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
-    }
-
-    /// The ends of the channels of an instance: its own and its peer's.
-    pub fn ends<'a>(&'a self, plan: &'a Plan, instance: u32) -> impl Iterator<Item = (End, End)> + 'a {
-        let channel = |&id: &u32| &plan.channels[id as usize];
-        let sends = self.sends[instance as usize].iter().map(channel).map(|channel| (channel.from, channel.to));
-        let receives = self.receives[instance as usize].iter().map(channel);
-        sends.chain(receives.map(|channel| (channel.to, channel.from)))
-    }
-
-    fn info(&self, plan: &Plan, id: u32, ends: impl Fn(&PlannedChannel) -> (End, End)) -> ChannelInfo {
-        let channel = &plan.channels[id as usize];
-        let (own, peer) = ends(channel);
-        ChannelInfo {
-            id,
-            port: own.port,
-            slot: own.slot,
-            peer: peer.instance,
-            credit: self.credits[id as usize],
-            budget: channel.budget,
-            limit: channel.limit,
-            peer_port: plan.end_name(peer),
-        }
-    }
-}
-
 impl Plan {
     /// The plan of a model as it is run.
     ///
     /// # Errors
     /// The settings cannot be put into a message, which says why.
     pub fn of(model: &Resolved, run: &str) -> Result<Plan, String> {
-        let port = |port: &ligament_model::ResolvedPort| PlannedPort {
+        let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.to_string(),
             operator: port.operator,
             sends: port.sends,
             vector: port.vector,
             length: port.length.map(|length| length as u64),
             connected: port.connected,
-            resizable: port.name.as_str() != SETTINGS_PORT,
+            resizable: resizable && port.name.as_str() != SETTINGS_PORT,
             implicit: port.name.as_str() == SETTINGS_PORT,
         };
-        let instances = model.instances.iter().enumerate().map(|(i, instance)| PlannedInstance {
-            name: instance.name.to_string(),
-            ports: instance.ports.iter().map(port).collect(),
-            by_hand: model.program(i as u32).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
-            log_level: log_level(model, &instance.name),
-        });
-        let mut instances: Vec<PlannedInstance> = instances.collect();
+        // What conduits make of a port they make of it for all instances of its component.
+        let mut slotted = vec![Vec::new(); model.components.len()];
         for channel in &model.channels {
             if channel.from.slot == NO_SLOT && channel.to.slot == NO_SLOT {
                 continue;
             }
             for end in [channel.from, channel.to] {
-                instances[end.instance as usize].ports[end.port as usize].resizable = false;
+                let instance = &model.instances[end.instance as usize];
+                let of_component: &mut Vec<bool> = &mut slotted[instance.component as usize];
+                of_component.resize(instance.ports.len(), false);
+                of_component[end.port as usize] = true;
             }
+        }
+        let mut ports: Vec<Option<Arc<[PlannedPort]>>> = vec![None; model.components.len()];
+        let mut first_of = HashMap::new();
+        let mut instances = Vec::with_capacity(model.instances.len());
+        for (i, instance) in model.instances.iter().enumerate() {
+            let component = instance.component as usize;
+            let ports = ports[component].get_or_insert_with(|| {
+                let slotted = |at: usize| slotted[component].get(at) == Some(&true);
+                instance.ports.iter().enumerate().map(|(at, one)| port(one, !slotted(at))).collect()
+            });
+            let i = i as u32;
+            instances.push(PlannedInstance {
+                name: instance.name.to_string(),
+                ports: ports.clone(),
+                by_hand: model.program(i).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
+                shares: model.light_program(i).map(|program| *first_of.entry(program).or_insert(i)),
+                log_level: log_level(model, &instance.name),
+            });
         }
         let end = |end: ligament_model::Endpoint| End {
             instance: end.instance,
@@ -229,6 +152,21 @@ impl Plan {
             pinned_limit: model.ligament.reader_pinned,
             timeline: model.ligament.timeline != Some(0),
         })
+    }
+
+    /// The endpoint that serves an instance.
+    pub fn endpoint_of(&self, instance: u32) -> u32 {
+        self.instances[instance as usize].shares.unwrap_or(instance)
+    }
+
+    /// Whether an endpoint serves the instances of a light program, and not one only.
+    pub fn is_light(&self, endpoint: u32) -> bool {
+        self.instances[endpoint as usize].shares.is_some()
+    }
+
+    /// Who is joined to whom.
+    pub fn wiring(&self) -> Wiring {
+        Wiring::new(self)
     }
 
     /// An end as people call it: `micro[3].init`, `macro.out[2]`.

@@ -1,6 +1,7 @@
 //! Whether the ports that a code declares fit those that its model has.
 
-use crate::plan::{End, Plan, PlannedInstance, PlannedPort, Wiring};
+use crate::plan::{End, Plan, PlannedInstance, PlannedPort};
+use crate::wiring::Wiring;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, PortInfo};
 
@@ -76,7 +77,8 @@ pub fn agree(
 }
 
 /// Whether the ports of an instance have slots where those at the other ends of its conduits have slots, as far as
-/// these have registered. `registered` gives an instance's ports.
+/// these have registered. `slotted` says of each port of the instance whether it has slots, `registered` the same for
+/// the ports of others.
 ///
 /// # Errors
 /// The first pair that does not fit, and what to do.
@@ -84,19 +86,19 @@ pub fn agree_with_peers<'a>(
     plan: &Plan,
     wiring: &Wiring,
     instance: u32,
-    ports: &'a [PortInfo],
-    registered: impl Fn(u32) -> Option<&'a [PortInfo]>,
+    slotted: &'a [bool],
+    registered: impl Fn(u32) -> Option<&'a [bool]>,
 ) -> Result<(), String> {
-    let has_slots = |end: End, ports: &[PortInfo]| ports.get(end.port as usize).is_some_and(|port| port.vector);
+    let has_slots = |end: End, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
     for (own, peer) in wiring.ends(plan, instance) {
         if own.slot.is_some() || peer.slot.is_some() {
             continue;
         }
-        let Some(others) = (if peer.instance == instance { Some(ports) } else { registered(peer.instance) })
+        let Some(others) = (if peer.instance == instance { Some(slotted) } else { registered(peer.instance) })
         else {
             continue;
         };
-        let (ours, theirs) = (has_slots(own, ports), has_slots(peer, others));
+        let (ours, theirs) = (has_slots(own, slotted), has_slots(peer, others));
         if ours != theirs {
             return Err(format!(
                 "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender \
@@ -171,8 +173,10 @@ mod tests {
                 port("init", "f_init", true, false),
                 port("all", "o_f", true, true),
                 port("side", "s", false, false),
-            ],
+            ]
+            .into(),
             by_hand: false,
+            shares: None,
             log_level: 1,
         }
     }
@@ -218,7 +222,9 @@ mod tests {
         let ports = agree(&instance(), Some(&code)).unwrap();
         assert_eq!((ports[0].vector, ports[0].length), (true, None));
         let mut fixed = instance();
-        fixed.ports[0].resizable = false;
+        let mut ports = fixed.ports.to_vec();
+        ports[0].resizable = false;
+        fixed.ports = ports.into();
         let error = agree(&fixed, Some(&code)).unwrap_err();
         assert!(error.contains("\"init\" as a vector port"), "{error}");
     }

@@ -3,6 +3,7 @@
 
 mod executables;
 mod implementations;
+mod light;
 mod report;
 mod resources;
 mod settings;
@@ -146,6 +147,7 @@ fn finish(
     let structure_fits = structure.is_empty();
     problems.extend(structure);
     implementations::check(&config, options, &imported, &mut problems);
+    light::check(&config, options, &mut problems);
     if options.files == Files::MustExist {
         executables::check(&config, &mut problems);
     }

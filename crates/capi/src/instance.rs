@@ -12,9 +12,11 @@ use std::ffi::{c_char, c_void, CString};
 
 /// An instance of a component in a running model. One thread at a time may use it.
 pub struct lig_instance {
-    /// Made by `Box::into_raw`. While a formal submodel runs, this is the reference that the core gave to its
-    /// operators, so that what they do through the handle is done through that reference.
+    /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what they do
+    /// through the handle is done through that reference.
     pub(crate) current: *mut Instance,
+    /// Whether `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is the core's.
+    owned: bool,
     pub(crate) kept: HashMap<String, Kept>,
     pub(crate) spare_loans: SpareLoans,
     pub(crate) messages: MessagePool,
@@ -24,6 +26,23 @@ pub struct lig_instance {
 }
 
 impl lig_instance {
+    /// A handle for the instance at `current`.
+    pub(crate) fn of(core: &Instance, current: *mut Instance, owned: bool) -> Result<lig_instance, Error> {
+        let terminated = |text: &str| {
+            CString::new(text).map_err(|_| Error::System(format!("there is a NUL in the name {text:?}")))
+        };
+        Ok(lig_instance {
+            name: terminated(core.name())?,
+            run: terminated(core.run_name())?,
+            index: core.index(),
+            kept: HashMap::new(),
+            spare_loans: SpareLoans::default(),
+            messages: MessagePool::default(),
+            current,
+            owned,
+        })
+    }
+
     /// The core's instance. It is no part of the handle's own memory.
     ///
     /// # Safety
@@ -37,8 +56,10 @@ impl lig_instance {
 
 impl Drop for lig_instance {
     fn drop(&mut self) {
-        // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
-        drop(unsafe { Box::from_raw(self.current) });
+        if self.owned {
+            // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
+            drop(unsafe { Box::from_raw(self.current) });
+        }
     }
 }
 
@@ -114,29 +135,23 @@ pub unsafe extern "C" fn lig_instance_create(
         let options = unsafe { read(options) }?;
         let ports = unsafe { declared(&options) }?;
         let flags = flags(options.flags)?;
-        let language = match options.language.is_null() {
-            true => "c",
-            false => unsafe { name(options.language, "language") }?,
-        };
-        let core = Instance::with_options(ports.as_ref(), flags, language)?;
-        let terminated = |text: &str| {
-            CString::new(text).map_err(|_| Error::System(format!("there is a NUL in the name {text:?}")))
-        };
-        let handle = lig_instance {
-            name: terminated(core.name())?,
-            run: terminated(core.run_name())?,
-            index: core.index(),
-            kept: HashMap::new(),
-            spare_loans: SpareLoans::default(),
-            messages: MessagePool::default(),
-            current: Box::into_raw(Box::new(core)),
+        let core = Instance::with_options(ports.as_ref(), flags, unsafe { language(&options) }?)?;
+        let core = Box::into_raw(Box::new(core));
+        // SAFETY: just made; freed with the handle, or here.
+        let handle = match lig_instance::of(unsafe { &*core }, core, true) {
+            Ok(handle) => handle,
+            Err(error) => {
+                drop(unsafe { Box::from_raw(core) });
+                return Err(error);
+            }
         };
         place.write(Box::into_raw(Box::new(handle)));
         Ok(())
     })
 }
 
-fn flags(given: u64) -> Result<Flags, Error> {
+/// What the instance asks for.
+pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
     let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
     match given & !overlay {
         0 => Ok(Flags { dont_apply_overlay: given & overlay != 0 }),
@@ -147,8 +162,23 @@ fn flags(given: u64) -> Result<Flags, Error> {
     }
 }
 
+/// The language that the options name.
+///
+/// # Safety
+/// `language` is NULL or text that ends with a NUL and lives for `'a`.
+pub(crate) unsafe fn language<'a>(options: &lig_instance_options) -> Result<&'a str, Error> {
+    match options.language.is_null() {
+        true => Ok("c"),
+        // SAFETY: as the caller promises.
+        false => unsafe { name(options.language, "language") },
+    }
+}
+
 /// The ports that the options declare.
-unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Error> {
+///
+/// # Safety
+/// `ports` is NULL or has `port_count` ports with names.
+pub(crate) unsafe fn declared(options: &lig_instance_options) -> Result<Option<Ports>, Error> {
     if options.ports.is_null() {
         return match options.port_count {
             0 => Ok(None),

@@ -23,3 +23,5 @@ mod values;
 
 mod builders;
 mod submodel;
+
+mod light;

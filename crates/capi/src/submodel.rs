@@ -4,7 +4,9 @@ use crate::instance::{core, lig_instance};
 use crate::options::{lig_bool, read_required, SizePrefixed};
 use crate::status::{self, guard, lig_error, lig_status, lig_status_code};
 use ligament_instance::{run_submodel, Error, Instance, Submodel};
+use std::cell::Cell;
 use std::ffi::c_void;
+use std::rc::Rc;
 
 /// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
 /// write into `error`. The instance must not be freed in them, and no exception may leave
@@ -60,7 +62,7 @@ unsafe impl SizePrefixed for lig_submodel {
 type Operation = unsafe extern "C" fn(*mut lig_instance, *mut c_void, *mut lig_error) -> lig_status_code;
 
 /// The caller's functions as the core wants them.
-struct Functions {
+pub(crate) struct Functions {
     handle: *mut lig_instance,
     initialise: Operation,
     is_done: unsafe extern "C" fn(*mut c_void) -> lig_bool,
@@ -69,11 +71,17 @@ struct Functions {
     observe_final: Operation,
     user: *mut c_void,
     /// How the function that failed ended.
-    failed: Option<lig_status_code>,
+    failed: Rc<Cell<Option<lig_status_code>>>,
 }
 
 impl Functions {
-    fn of(handle: *mut lig_instance, submodel: &lig_submodel) -> Result<Functions, Error> {
+    /// Those of `submodel`, for the instance behind `handle`, with `user`. How one that fails ends is noted in `failed`.
+    pub fn of(
+        handle: *mut lig_instance,
+        submodel: &lig_submodel,
+        user: *mut c_void,
+        failed: &Rc<Cell<Option<lig_status_code>>>,
+    ) -> Result<Functions, Error> {
         fn given<T>(function: Option<T>, name: &str) -> Result<T, Error> {
             function.ok_or_else(|| Error::Usage(format!("the submodel's function {name} is NULL")))
         }
@@ -84,29 +92,40 @@ impl Functions {
             observe: given(submodel.observe, "observe")?,
             solve: given(submodel.solve, "solve")?,
             observe_final: given(submodel.observe_final, "observe_final")?,
-            user: submodel.user,
-            failed: None,
+            user,
+            failed: failed.clone(),
         })
     }
 
     fn call(&mut self, operation: Operation, instance: &mut Instance) -> Result<(), Error> {
-        let mut error = lig_error { message: [0; 1024] };
         // SAFETY: the handle is live. What the function does through it is done through `instance`, which nobody
         // else uses until the function returns.
-        let status = unsafe {
+        let called = unsafe {
             (*self.handle).current = instance;
-            operation(self.handle, self.user, &mut error)
+            call(|error| operation(self.handle, self.user, error))
         };
-        if status == lig_status::LIG_OK as lig_status_code {
-            return Ok(());
-        }
-        self.failed = Some(status);
-        let text = status::read(&error);
-        Err(Error::Usage(match text.is_empty() {
-            true => format!("a function of the submodel returned status {status} without saying why"),
-            false => text,
-        }))
+        called.map_err(|(status, error)| {
+            self.failed.set(Some(status));
+            error
+        })
     }
+}
+
+/// Calls a function of the caller's: how it ended and what it said if it failed.
+pub(crate) fn call(
+    function: impl FnOnce(*mut lig_error) -> lig_status_code,
+) -> Result<(), (lig_status_code, Error)> {
+    let mut error = lig_error { message: [0; 1024] };
+    let status = function(&mut error);
+    if status == lig_status::LIG_OK as lig_status_code {
+        return Ok(());
+    }
+    let text = status::read(&error);
+    let said = match text.is_empty() {
+        true => format!("a function of the submodel returned status {status} without saying why"),
+        false => text,
+    };
+    Err((status, Error::Usage(said)))
 }
 
 impl Submodel for Functions {
@@ -144,17 +163,16 @@ pub unsafe extern "C" fn lig_run_submodel(
     submodel: *const lig_submodel,
     error: *mut lig_error,
 ) -> lig_status_code {
-    let mut failed = None;
+    let failed = Rc::default();
     let status = guard(error, || {
         // SAFETY: as the caller promises.
         let submodel = unsafe { read_required(submodel) }?;
         let core = std::ptr::from_mut(unsafe { core(instance) }?);
-        let mut functions = Functions::of(instance, &submodel)?;
+        let mut functions = Functions::of(instance, &submodel, submodel.user, &failed)?;
         // SAFETY: `core` is the handle's own pointer; the functions reach it through what they are given only.
         let result = run_submodel(unsafe { &mut *core }, &mut functions);
         unsafe { (*instance).current = core };
-        failed = functions.failed;
         result
     });
-    failed.unwrap_or(status as lig_status_code)
+    failed.get().unwrap_or(status as lig_status_code)
 }

@@ -27,7 +27,7 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
 fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), String> {
     let found = find_run(&arguments.run);
     if let (Err(_), None, Ok(latest)) = (&found, &arguments.instance, find_run("latest")) {
-        if latest.instance(&arguments.run).is_dir() {
+        if latest.home(&arguments.run).is_dir() {
             return Ok((latest, Some(&arguments.run)));
         }
     }
@@ -38,7 +38,7 @@ fn which(run: &RunDirectory, instance: Option<&str>) -> Result<PathBuf, String> 
     let Some(instance) = instance else {
         return Ok(run.log());
     };
-    if run.instance(instance).is_dir() {
+    if run.home(instance).is_dir() {
         return Ok(run.output(instance));
     }
     let mut names: Vec<String> = std::fs::read_dir(run.path().join("instances"))

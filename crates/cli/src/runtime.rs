@@ -9,13 +9,14 @@ use ligament_agent::{
 };
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
+use ligament_manager::{output_in, workdir_in};
 use ligament_manager::{
     Deed, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord,
     RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use ligament_wire::control::ENV_IDENTITY;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -110,6 +111,13 @@ pub fn run_model<'a>(
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let mut plan = Plan::of(model, &directory.name())?;
     for instance in plan.instances.iter_mut().filter(|instance| options.manual.contains(&instance.name)) {
+        if instance.shares.is_some() {
+            return Err(format!(
+                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
+                 \"light:\" in the model to start one by hand",
+                instance.name
+            ));
+        }
         instance.by_hand = true;
     }
     directory.write("model.ymmsl", &options.model_text)?;
@@ -131,6 +139,7 @@ pub fn run_model<'a>(
         directory,
         starter,
         commands: HashMap::new(),
+        homes: HashMap::new(),
         view,
         began,
         record: new_record(model, options, began),
@@ -198,6 +207,8 @@ struct Runtime<'a> {
     shown: bool,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<u32, Command>,
+    /// The directory of each process, by the first of its instances.
+    homes: HashMap<u32, PathBuf>,
     view: Option<View>,
     began: Moment,
     record: RunRecord,
@@ -253,10 +264,11 @@ impl Runtime<'_> {
         };
         let model_directory = std::path::absolute(model_directory.join("."))
             .map_err(|error| format!("the current directory: {error}"))?;
-        for i in 0..self.model.instances.len() as u32 {
+        for (i, home) in self.make_homes()? {
             let name = self.name(i);
-            self.directory.make_instance(&name)?;
-            if self.by_hand[i as usize] || self.made_elsewhere(i) {
+            let made_elsewhere = self.by_hand[i as usize] || self.made_elsewhere(i);
+            self.homes.insert(i, home.clone());
+            if made_elsewhere {
                 continue;
             }
             let program = self.model.program(i).ok_or_else(|| {
@@ -266,9 +278,9 @@ impl Runtime<'_> {
             })?;
             let place = Place {
                 model_directory: &model_directory,
-                directory: &self.directory.workdir(&name),
-                output: &self.directory.output(&name),
-                scratch: &self.directory.instance(&name),
+                directory: &workdir_in(&home),
+                output: &output_in(&home),
+                scratch: &home,
                 not_inherited: &ENV_IDENTITY,
             };
             let command = prepare(program, self.model.instances[i as usize].resources, &place)
@@ -276,6 +288,24 @@ impl Runtime<'_> {
             self.commands.insert(i, command);
         }
         Ok(())
+    }
+
+    /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
+    fn make_homes(&self) -> Result<Vec<(u32, PathBuf)>, String> {
+        let mut homes = Vec::new();
+        let mut light: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for i in 0..self.model.instances.len() as u32 {
+            match self.model.light_program(i) {
+                Some(program) => light.entry(program.to_string()).or_default().push(i),
+                None => homes.push((i, self.directory.make_instance(&self.name(i))?)),
+            }
+        }
+        for (program, instances) in light {
+            let names: Vec<String> = instances.iter().map(|&i| self.name(i)).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            homes.push((instances[0], self.directory.make_light(&program, &names)?));
+        }
+        Ok(homes)
     }
 
     /// The process that outlives this one, if this one is killed, and then says so.
@@ -374,7 +404,7 @@ impl Host for Runtime<'_> {
         let path = self.directory.path().display().to_string();
         self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
         for i in 0..n as u32 {
-            if self.by_hand[i as usize] {
+            if self.by_hand[i as usize] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());
                 self.add(
                     Level::Warning,
@@ -398,7 +428,8 @@ impl Host for Runtime<'_> {
             return guard.launch(instance, command).map(|()| None);
         }
         let (name, component) = (self.name(instance), self.component(instance));
-        let (directory, output) = (self.directory.workdir(&name), self.directory.output(&name));
+        let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
+        let (directory, output) = (workdir_in(&home), output_in(&home));
         let starter = self.starter.as_mut().ok_or("it has no program")?;
         let what = ToStart {
             instance: &name,

@@ -38,6 +38,13 @@ impl Identity {
     }
 }
 
+/// What comes of registering: the connection, what the agent told, and the memory that it gave.
+pub(crate) struct Registered {
+    pub line: AgentLine,
+    pub welcome: Welcome,
+    pub foundation: Foundation,
+}
+
 /// The connection.
 pub struct AgentLine<F = Socket> {
     socket: F,
@@ -73,13 +80,17 @@ impl AgentLine {
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
-    ) -> Result<(AgentLine, Welcome, Foundation), Error> {
-        AgentLine::register_over(connect(&identity.agent)?, identity, ports, language)
+        light: bool,
+    ) -> Result<Registered, Error> {
+        let (line, welcome, foundation) =
+            AgentLine::register_over(connect(&identity.agent)?, identity, ports, language, light)?;
+        Ok(Registered { line, welcome, foundation })
     }
 }
 
 impl<F: Frames> AgentLine<F> {
-    /// Registers over a connection that is open: what the agent tells, and the memory it gives.
+    /// Registers over a connection that is open: what the agent tells, and the memory it gives. `light` says that this
+    /// process can run all instances of its program.
     ///
     /// # Errors
     /// `Registration`, with the agent's reason.
@@ -88,6 +99,7 @@ impl<F: Frames> AgentLine<F> {
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
+        light: bool,
     ) -> Result<(AgentLine<F>, Welcome, Foundation), Error> {
         let mut line = AgentLine { socket, kept: VecDeque::new() };
         let failed = |error: ShmError| {
@@ -100,6 +112,7 @@ impl<F: Frames> AgentLine<F> {
             pid: std::process::id(),
             ports,
             language: language.to_owned(),
+            light,
         };
         line.socket.send(&to_bytes(&hello)).map_err(failed)?;
         let (notice, mut fds) = line.answer().map_err(failed)?;
@@ -109,12 +122,13 @@ impl<F: Frames> AgentLine<F> {
                     fds.pop_front().ok_or_else(|| failed(ShmError::Malformed("a descriptor is missing".into())))
                 };
                 let (board, area, outbox) = (fd()?, fd()?, fd()?);
+                let rows = welcome.light.as_ref().map_or(0, |light| light.members.len() as u32);
                 let foundation = Foundation {
                     endpoint: welcome.endpoint,
                     board,
                     area,
                     outbox,
-                    layout: Layout { channels: welcome.channels, inboxes: welcome.inboxes },
+                    layout: Layout { channels: welcome.channels, inboxes: welcome.inboxes, rows },
                     pinned_limit: welcome.pinned_limit,
                 };
                 Ok((line, *welcome, foundation))
@@ -199,7 +213,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
         let (notice, mut fds) = self.ask(&Request::OpenRing { to, offset, slots })?;
         match (notice, fds.pop_front()) {
             (Notice::Opened { to: opened, inbox, channels, inboxes }, Some(area)) if opened == to => {
-                Ok(Opened { area, layout: Layout { channels, inboxes }, inbox })
+                Ok(Opened { area, layout: Layout { channels, inboxes, rows: 0 }, inbox })
             }
             (other, _) => Err(unexpected(&other)),
         }

@@ -41,6 +41,7 @@ impl Error {
             ShmError::TooLarge { .. } => Error::Usage(format!("{}: {error}", what())),
             ShmError::TimedOut => Error::TimedOut(format!("{}: {error}", what())),
             ShmError::Interrupted => Error::Interrupted,
+            ShmError::NotHere => Error::Usage(format!("{}: {error}", what())),
             ShmError::RunEnds(_) | ShmError::AgentGone => Error::RunEnds(format!("{}: {error}", what())),
             ShmError::System { .. } | ShmError::Malformed(_) => Error::System(format!("{}: {error}", what())),
         }

@@ -1,17 +1,19 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
-use crate::connection::{AgentLine, Identity};
+use crate::carrier::Carrier;
+use crate::connection::{AgentLine, Identity, Registered};
 use crate::error::Error;
 use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
-use crate::ports::{PortTable, Ports};
+use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::Endpoint;
-use ligament_wire::control::{Request, ENV_IDENTITY};
+use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// How important a line in the run's log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,12 +49,12 @@ pub struct Flags {
 
 /// An instance of a component in a running model. It belongs to one thread at a time.
 pub struct Instance {
-    pub(crate) endpoint: Endpoint<AgentLine>,
+    pub(crate) endpoint: Carrier,
     pub(crate) table: PortTable,
     pub(crate) name: Reference,
     name_text: String,
-    run: String,
-    base: Settings,
+    run: Arc<str>,
+    base: Arc<Settings>,
     pub(crate) overlays: Overlays,
     pub(crate) flags: Flags,
     pub(crate) order: OrderWatch,
@@ -69,6 +71,28 @@ pub struct Instance {
     pub(crate) heads: u64,
 }
 
+/// What all instances of a process have in common.
+pub(crate) struct Common {
+    run: Arc<str>,
+    settings: Arc<Settings>,
+    flags: Flags,
+}
+
+impl Common {
+    /// From what the agent told. The process has its identity now: what is started from here is not this instance.
+    pub fn new(welcome: &Welcome, flags: Flags) -> Result<Common, Error> {
+        sys::watch_forks();
+        for variable in ENV_IDENTITY {
+            std::env::remove_var(variable);
+        }
+        let settings = decode_body(0, welcome.settings.clone().into(), &Limits::default())
+            .ok()
+            .and_then(|value| from_value(&value))
+            .ok_or_else(|| Error::System("the agent sent settings that cannot be read".into()))?;
+        Ok(Common { run: welcome.run.as_str().into(), settings: Arc::new(settings), flags })
+    }
+}
+
 impl Instance {
     /// Joins the run that the environment names (`ligament run` sets it). Ports that are not given are taken from
     /// the model.
@@ -81,39 +105,52 @@ impl Instance {
 
     /// As `new`, with flags and the language of the caller (for the run's records).
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
-        sys::watch_forks();
         let identity = Identity::from_environment()?;
-        let (line, welcome, foundation) =
-            AgentLine::register(&identity, ports.map(Ports::declarations), language)?;
-        let table = PortTable::new(&welcome.ports, &welcome.sends, &welcome.receives)?;
+        let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)?;
+        Instance::alone(identity, registered, flags)
+    }
+
+    /// The only instance of its process.
+    pub(crate) fn alone(identity: Identity, registered: Registered, flags: Flags) -> Result<Instance, Error> {
+        let Registered { line, welcome, foundation } = registered;
+        let joined = |channels: &[ChannelInfo]| -> Vec<Joined> {
+            channels.iter().enumerate().map(|(index, channel)| Joined::of(channel, index)).collect()
+        };
+        let names: Vec<Arc<str>> = welcome.ports.iter().map(|port| port.name.as_str().into()).collect();
+        let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
+        let table = PortTable::new(&welcome.ports, &names, sends, receives)?;
         let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
             .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
-        let settings = decode_body(0, welcome.settings.into(), &Limits::default())
-            .ok()
-            .and_then(|value| from_value(&value))
-            .ok_or_else(|| Error::System("the agent sent settings that cannot be read".into()))?;
-        let name = Reference::new(&identity.instance)
+        let common = Common::new(&welcome, flags)?;
+        Instance::made_of(Carrier::Own(endpoint), table, identity.instance, welcome.log_level, &common)
+    }
+
+    /// Puts an instance together.
+    pub(crate) fn made_of(
+        carrier: Carrier,
+        table: PortTable,
+        name_text: String,
+        log_level: u8,
+        common: &Common,
+    ) -> Result<Instance, Error> {
+        let name = Reference::new(&name_text)
             .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
-        // What is started from here is not this instance.
-        for variable in ENV_IDENTITY {
-            std::env::remove_var(variable);
-        }
         Ok(Instance {
-            endpoint,
+            endpoint: carrier,
             table,
             name,
-            name_text: identity.instance,
-            run: welcome.run,
-            base: settings,
+            name_text,
+            run: common.run.clone(),
+            base: common.settings.clone(),
             overlays: Overlays::default(),
-            flags,
+            flags: common.flags,
             order: OrderWatch::new(),
             initial: HashMap::new(),
             looping: false,
             passes: 0,
             over: false,
             forks: sys::forks(),
-            log_level: LogLevel::from_number(welcome.log_level),
+            log_level: LogLevel::from_number(log_level),
             encoder: Encoder::new(),
             heads: 0,
         })
@@ -149,7 +186,7 @@ impl Instance {
         let again = again && (self.passes == 0 || self.has_initial());
         if again {
             self.passes += 1;
-            self.endpoint.status().count_iteration();
+            self.endpoint.count_iteration();
         } else {
             self.finish()?;
         }
@@ -177,7 +214,7 @@ impl Instance {
 
     /// Takes in the overlay of this pass, if the settings port is connected. False if it has ended.
     fn receive_overlay(&mut self) -> Result<bool, Error> {
-        let port = self.table.ports.iter().position(|port| port.name == SETTINGS_PORT && port.is_connected());
+        let port = self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT && port.is_connected());
         let Some(port) = port else {
             self.overlays.set(Settings::new());
             return Ok(true);
@@ -201,11 +238,11 @@ impl Instance {
     /// Takes in a message on every connected `F_INIT` slot. False if they have ended.
     fn receive_initial(&mut self) -> Result<bool, Error> {
         let settings_connected =
-            self.table.ports.iter().any(|port| port.name == SETTINGS_PORT && port.is_connected());
+            self.table.ports.iter().any(|port| &*port.name == SETTINGS_PORT && port.is_connected());
         let mut first = !settings_connected;
         for port in 0..self.table.ports.len() {
             let here = &self.table.ports[port];
-            if here.operator != Operator::FInit || here.name == SETTINGS_PORT {
+            if here.operator != Operator::FInit || &*here.name == SETTINGS_PORT {
                 continue;
             }
             // The message on slot 0 tells how many slots a resizable port has.
@@ -241,7 +278,7 @@ impl Instance {
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name)
             .map_err(|error| Error::SettingUnset(format!("\"{name}\" is no name for a setting: {error}")))?;
-        let layers = [self.overlays.current(), &self.base];
+        let layers = [self.overlays.current(), &*self.base];
         let found = match wanted {
             Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
             None => match Settings::layered(&layers, &self.name, &reference) {
@@ -259,7 +296,7 @@ impl Instance {
 
     /// The names of the settings that this instance can ask for.
     pub fn list_settings(&self) -> Vec<String> {
-        let mut all = self.base.clone();
+        let mut all = Settings::clone(&self.base);
         all.update(self.overlays.current());
         all.names_for(&self.name)
     }
@@ -267,8 +304,8 @@ impl Instance {
     /// The ports by operator, in the model's order.
     pub fn list_ports(&self) -> BTreeMap<&'static str, Vec<String>> {
         let mut ports: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
-        for port in self.table.ports.iter().filter(|port| port.name != SETTINGS_PORT) {
-            ports.entry(port.operator.name()).or_default().push(port.name.clone());
+        for port in self.table.ports.iter().filter(|port| &*port.name != SETTINGS_PORT) {
+            ports.entry(port.operator.name()).or_default().push(port.name.to_string());
         }
         ports
     }
@@ -321,8 +358,7 @@ impl Instance {
         if level < self.log_level {
             return Ok(());
         }
-        let line = Request::Log { level: level as u8, text: text.to_owned() };
-        let told = self.endpoint.custodian().tell(&line);
+        let told = self.endpoint.log(level as u8, text);
         told.map_err(|error| Error::during(error, || "writing to the run's log".into()))
     }
 
@@ -338,7 +374,7 @@ impl Instance {
             return Ok(());
         }
         self.endpoint.end(true);
-        let told = self.endpoint.custodian().tell(&Request::Failed { why: why.to_owned() });
+        let told = self.endpoint.fail(why);
         told.map_err(|error| Error::during(error, || "reporting an error".into()))
     }
 
@@ -369,8 +405,13 @@ impl Instance {
             }
         }
         self.endpoint.end(false);
-        let told = self.endpoint.custodian().tell(&Request::Finished);
+        let told = self.endpoint.sign_off();
         told.map_err(|error| Error::during(error, || "signing off".into()))
+    }
+
+    /// It is over without having ended: the run fails, and not because of it.
+    pub(crate) fn abandon(&mut self) {
+        self.over = true;
     }
 
     /// Whether `finish` or `error_shutdown` has been called.

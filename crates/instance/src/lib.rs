@@ -13,10 +13,12 @@
 //! # Ok::<(), ligament_instance::Error>(())
 //! ```
 
+mod carrier;
 pub mod connection;
 mod error;
 mod head;
 mod instance;
+mod light;
 mod message;
 mod order;
 mod overlay;
@@ -31,6 +33,7 @@ pub use error::Error;
 pub use instance::{Flags, Instance, LogLevel};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+pub use light::{run_light, run_light_with};
 pub use message::{ArrayMut, Loan, Message, Outgoing, Times};
 pub use overlay::from_value as settings_from_value;
 pub use ports::{PortName, Ports};

@@ -1,5 +1,6 @@
 //! What goes through a port: messages out, messages in, loans, and arrays to receive into.
 
+use crate::carrier::Lent;
 use crate::error::Error;
 use ligament_model::Settings;
 use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
@@ -109,7 +110,7 @@ pub(crate) fn kind_of(value: &Value) -> String {
 /// Memory that the receiver of a message will read in place: fill it, then send it. The sender cannot reach it any
 /// more after that.
 pub struct Loan {
-    pub(crate) inner: ligament_shm::endpoint::Loan,
+    pub(crate) inner: Lent,
     pub(crate) kind: ArrayKind,
     pub(crate) meta: Option<Box<ArrayMeta>>,
 }

@@ -5,6 +5,7 @@ use crate::head::Head;
 use crate::resizable::Resizable;
 use ligament_model::Operator;
 use ligament_wire::control::{ChannelInfo, PortDeclaration, PortInfo};
+use std::sync::Arc;
 
 /// The ports that a code declares: names by operator; `name[]` is a vector port.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +77,7 @@ impl PortName for &String {
 /// A port of a registered instance.
 #[derive(Debug)]
 pub(crate) struct Port {
-    pub name: String,
+    pub name: Arc<str>,
     pub operator: Operator,
     pub vector: bool,
     /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has at
@@ -84,10 +85,10 @@ pub(crate) struct Port {
     pub slots: Vec<Vec<usize>>,
     /// For each slot: whether the conduit has ended.
     pub ended: Vec<bool>,
-    /// The ports at the other ends, for messages to people.
+    /// The ports at the other ends, for messages to people, where the carrier does not know them.
     pub peers: Vec<String>,
     /// The head of the array that was sent here last.
-    pub head: Head,
+    pub head: Option<Box<Head>>,
     /// For a vector port whose length the sender sets: what its slots share.
     pub resizable: Option<Box<Resizable>>,
 }
@@ -184,15 +185,34 @@ pub(crate) struct PortTable {
     pub ports: Vec<Port>,
 }
 
+/// A channel that is joined to a port.
+pub(crate) struct Joined {
+    pub port: u32,
+    pub slot: Option<u32>,
+    /// The channel, as the carrier knows it.
+    pub index: usize,
+    /// The port at the other end, for messages to people, where the carrier does not know it.
+    pub peer: Option<String>,
+}
+
+impl Joined {
+    /// One of those that the agent tells of, at this place among them.
+    pub fn of(channel: &ChannelInfo, index: usize) -> Joined {
+        let ChannelInfo { port, slot, ref peer_port, .. } = *channel;
+        Joined { port, slot, index, peer: Some(peer_port.clone()) }
+    }
+}
+
 impl PortTable {
-    /// Puts together what the agent told.
+    /// Puts together what the agent told; `names` are the names of the ports.
     pub fn new(
         infos: &[PortInfo],
-        sends: &[ChannelInfo],
-        receives: &[ChannelInfo],
+        names: &[Arc<str>],
+        sends: impl IntoIterator<Item = Joined>,
+        receives: impl IntoIterator<Item = Joined>,
     ) -> Result<PortTable, Error> {
         let mut ports = Vec::with_capacity(infos.len());
-        for info in infos {
+        for (info, name) in infos.iter().zip(names) {
             let operator = Operator::from_name(&info.operator).ok_or_else(|| {
                 Error::System(format!("the agent speaks of an operator \"{}\"", info.operator))
             })?;
@@ -200,38 +220,37 @@ impl PortTable {
             // The model gives a length to every vector port but those that are joined to vector ports, or to none.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
             ports.push(Port {
-                name: info.name.clone(),
+                name: name.clone(),
                 operator,
                 vector: info.vector,
                 slots: vec![Vec::new(); count],
                 ended: vec![false; count],
                 peers: Vec::new(),
-                head: Head::default(),
+                head: None,
                 resizable,
             });
         }
-        for channels in [sends, receives] {
-            for (index, channel) in channels.iter().enumerate() {
-                let slot = channel.slot.unwrap_or(0) as usize;
-                let mut port = ports.get_mut(channel.port as usize);
-                if let Some(Port { resizable: Some(shared), peers, .. }) = port.as_deref_mut() {
-                    shared.channels.push(index);
-                    peers.push(channel.peer_port.clone());
-                    continue;
+        for Joined { port, slot, index, peer } in sends.into_iter().chain(receives) {
+            let slot = slot.unwrap_or(0) as usize;
+            let Some(here) = ports.get_mut(port as usize) else {
+                return Err(Error::System(format!(
+                    "the agent gave a channel to port {port}, which does not exist"
+                )));
+            };
+            match &mut here.resizable {
+                Some(shared) => shared.channels.push(index),
+                None => {
+                    let channels = here.slots.get_mut(slot).ok_or_else(|| {
+                        Error::System(format!(
+                            "the agent gave a channel to port \"{}\" slot {slot}, which does not exist",
+                            here.name
+                        ))
+                    })?;
+                    channels.reserve_exact(1);
+                    channels.push(index);
                 }
-                match port.as_ref().and_then(|port| port.slots.get(slot)) {
-                    Some(_) => {}
-                    None => {
-                        return Err(Error::System(format!(
-                            "the agent gave channel {} to port {} slot {slot}, which does not exist",
-                            channel.id, channel.port
-                        )))
-                    }
-                }
-                let port = port.expect("looked at just before");
-                port.slots[slot].push(index);
-                port.peers.push(channel.peer_port.clone());
             }
+            here.peers.extend(peer);
         }
         Ok(PortTable { ports })
     }
@@ -248,11 +267,11 @@ impl PortTable {
     #[cold]
     fn unknown(&self, name: &str) -> Error {
         if let Some(bare) = name.strip_suffix("[]") {
-            if self.ports.iter().any(|port| port.name == bare) {
+            if self.ports.iter().any(|port| &*port.name == bare) {
                 return Error::Usage(format!("there is no port \"{name}\"; call it \"{bare}\" here"));
             }
         }
-        let known: Vec<&str> = self.ports.iter().map(|port| port.name.as_str()).collect();
+        let known: Vec<&str> = self.ports.iter().map(|port| &*port.name).collect();
         let known = if known.is_empty() { "no ports".to_owned() } else { known.join(", ") };
         Error::Usage(format!(
             "there is no port \"{name}\"; this instance has {known}. Declare it where the instance is made, and \

@@ -223,10 +223,17 @@ impl Instance {
         })
     }
 
+    /// The port at the other end of a slot.
+    fn peer_of(&self, port: usize, slot: usize) -> String {
+        let here = &self.table.ports[port];
+        let own = || self.endpoint.sender_of(*here.slots.get(slot)?.first()?);
+        here.peers.get(slot).or(here.peers.first()).cloned().or_else(own).unwrap_or_default()
+    }
+
     #[cold]
     fn closed(&self, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
-        let peer = here.peers.get(slot).or(here.peers.first()).cloned().unwrap_or_default();
+        let peer = self.peer_of(port, slot);
         Error::Closed(format!(
             "port {} was closed by its sender ({peer}): nothing more will come; does the sender end its loop \
              before this one does?",
@@ -279,7 +286,7 @@ impl Instance {
         slot: usize,
     ) -> Result<Arc<Value>, Error> {
         match self.endpoint.overlay(channel, overlay) {
-            Some(known) => Ok(known.clone()),
+            Some(known) => Ok(known),
             None => Err(Error::System(format!(
                 "a message on port {} names settings overlay {overlay}, which never came",
                 self.table.ports[port].describe(slot)
@@ -290,7 +297,7 @@ impl Instance {
     #[cold]
     pub(crate) fn while_receiving(&self, error: ligament_shm::ShmError, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
-        let peer = here.peers.get(slot).or(here.peers.first()).cloned().unwrap_or_default();
+        let peer = self.peer_of(port, slot);
         Error::during(error, || format!("receiving on port {} from {peer}", here.describe(slot)))
     }
 

@@ -75,6 +75,14 @@ impl Port {
         come.is_some_and(|queue| !queue.is_empty())
     }
 
+    /// How many slots there are to receive from next: for a resizable port, what the message for slot 0 says.
+    pub fn slots_due(&self) -> usize {
+        match &self.resizable {
+            None => self.slots.len(),
+            Some(shared) => shared.come.get(&0).and_then(VecDeque::front).map_or(1, |kept| kept.length),
+        }
+    }
+
     /// Whether the conduit of a resizable port has ended.
     pub fn shared_has_ended(&self) -> bool {
         self.resizable.as_ref().is_some_and(|shared| shared.ended)

@@ -85,7 +85,8 @@ impl Instance {
         if has_slot && self.table.ports[port].resizable.is_some() {
             self.mark_slot(port, slot)?;
         }
-        let head = &mut self.table.ports[port].head;
+        let here = &mut self.table.ports[port];
+        let head = here.head.get_or_insert_with(Box::default);
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
             Ok(bytes) if bytes == array.data.len() => {}
             Ok(bytes) => {
@@ -98,9 +99,8 @@ impl Instance {
             }
             Err(error) => return Err(self.unsendable(port, slot, &error.to_string())),
         }
-        let head = &self.table.ports[port].head;
         let source = Contiguous { head: head.bytes(), number: head.number(), data: array.data };
-        let to = &self.table.ports[port].slots[slot];
+        let to = &here.slots[slot];
         self.endpoint.send(to, header, &source).map_err(|error| self.while_sending(error, port, slot))
     }
 
@@ -205,13 +205,14 @@ impl Instance {
         }
         let (dtype, shape, order) = (loan.kind.dtype(), loan.kind.shape(), loan.kind.order());
         let here = &mut self.table.ports[port];
+        let planned_head = here.head.get_or_insert_with(Box::default);
         let planned = match &loan.meta {
-            None => here.head.plan(dtype, shape, order, &mut self.heads),
-            Some(meta) => here.head.plan_with(dtype, shape, order, meta),
+            None => planned_head.plan(dtype, shape, order, &mut self.heads),
+            Some(meta) => planned_head.plan_with(dtype, shape, order, meta),
         };
         let bytes = planned.expect("it was checked when the loan was given") as u64;
-        let body_len = ligament_wire::align_part(here.head.bytes().len() as u64) + bytes;
-        let head = (here.head.bytes(), here.head.number());
+        let body_len = ligament_wire::align_part(planned_head.bytes().len() as u64) + bytes;
+        let head = (planned_head.bytes(), planned_head.number());
         self.endpoint
             .send_loan(&here.slots[slot], header, loan.inner, head, body_len)
             .map_err(|error| self.while_sending(error, port, slot))

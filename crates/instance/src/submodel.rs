@@ -18,6 +18,28 @@ pub trait Submodel {
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error>;
 }
 
+impl<S: Submodel + ?Sized> Submodel for Box<S> {
+    fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        (**self).initialise(instance)
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
+    }
+
+    fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        (**self).observe(instance)
+    }
+
+    fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        (**self).solve(instance)
+    }
+
+    fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        (**self).observe_final(instance)
+    }
+}
+
 /// Runs a submodel for as long as there are start messages. An error of the submodel ends the run with its text.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! The one place with `unsafe` here: learning that this process is a fork of the one that registered.
+//! The one place with `unsafe` here: learning that this process is a fork of the one that registered, and giving memory
+//! back to the system.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Once;
@@ -23,4 +24,13 @@ pub(crate) fn watch_forks() {
         // SAFETY: the handler only touches an atomic, which is allowed in a forked child.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     });
+}
+
+/// Gives the system back what was freed, where the C library would keep it.
+pub(crate) fn return_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it looks at nothing but the allocator's own.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

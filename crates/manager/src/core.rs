@@ -40,6 +40,8 @@ pub enum Deed {
 #[derive(Debug)]
 pub struct Manager<N> {
     names: N,
+    /// For each instance the endpoint that serves it.
+    endpoints: Vec<u32>,
     exits: Vec<Option<Exit>>,
     watch: Watch,
     /// The deadlock for which the run ends, if it does.
@@ -55,6 +57,7 @@ impl<N: Names> Manager<N> {
         let channels = channels.iter().map(|one| ((one.from.instance, one.to.instance), one.budget));
         Manager {
             names,
+            endpoints: (0..plan.instances.len() as u32).map(|one| plan.endpoint_of(one)).collect(),
             exits: vec![None; plan.instances.len()],
             watch: Watch::new(channels),
             deadlock: None,
@@ -74,13 +77,21 @@ impl<N: Names> Manager<N> {
     /// The agent reports what has happened.
     pub fn report(&mut self, report: Report) -> Option<Deed> {
         Some(match report {
-            Report::Registered { instance, pid, language } => Deed::Say {
-                level: self.everyday(),
-                who: self.names.instance(instance),
-                text: format!("registered ({language}, process {pid})"),
-            },
+            Report::Registered { instance, pid, language } => {
+                let others = match self.endpoints.iter().filter(|&&endpoint| endpoint == instance).count() {
+                    0 | 1 => String::new(),
+                    n => format!(", which runs {} others too", n - 1),
+                };
+                Deed::Say {
+                    level: self.everyday(),
+                    who: self.names.instance(instance),
+                    text: format!("registered ({language}, process {pid}{others})"),
+                }
+            }
             Report::Exited { instance, exit } => {
-                self.exits[instance as usize] = Some(exit);
+                for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == instance) {
+                    *own = Some(exit);
+                }
                 // Of a run that ends every instance is ended: only the first end can be news.
                 let calm = exit.is_clean() || self.ending.is_some();
                 let level = if calm { self.everyday() } else { Level::Error };

@@ -13,6 +13,20 @@ const LATEST: &str = "latest";
 /// Room that is set aside for a run's record, bytes: for the run, and for each instance.
 const RESERVED: u64 = 16 << 10;
 const RESERVED_EACH: u64 = 1 << 10;
+/// Where the processes of light programs have their directories.
+const LIGHT: &str = "light";
+/// In them: the names of the instances, one a line.
+const RUNS_THESE: &str = "instances";
+
+/// Where the process with this directory works.
+pub fn workdir_in(home: &Path) -> PathBuf {
+    home.join("workdir")
+}
+
+/// What it prints.
+pub fn output_in(home: &Path) -> PathBuf {
+    home.join("output.log")
+}
 
 /// A run's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,22 +101,56 @@ impl RunDirectory {
         self.path.join("instances").join(name)
     }
 
+    /// The directory of the process of a light program.
+    pub fn light(&self, program: &str) -> PathBuf {
+        self.path.join(LIGHT).join(program)
+    }
+
+    /// The directory of the process that runs an instance: its own, or that of its light program.
+    pub fn home(&self, instance: &str) -> PathBuf {
+        let own = self.instance(instance);
+        if own.is_dir() {
+            return own;
+        }
+        let programs = fs::read_dir(self.path.join(LIGHT)).into_iter().flatten().flatten();
+        let runs_it = |home: &PathBuf| {
+            let names = fs::read_to_string(home.join(RUNS_THESE)).unwrap_or_default();
+            names.lines().any(|name| name == instance)
+        };
+        programs.map(|entry| entry.path()).find(runs_it).unwrap_or(own)
+    }
+
     /// Where an instance runs.
     pub fn workdir(&self, instance: &str) -> PathBuf {
-        self.instance(instance).join("workdir")
+        workdir_in(&self.home(instance))
     }
 
     /// What an instance prints.
     pub fn output(&self, instance: &str) -> PathBuf {
-        self.instance(instance).join("output.log")
+        output_in(&self.home(instance))
     }
 
-    /// Makes the directories of an instance.
+    /// Makes the directories of an instance that has a process of its own; its home comes back.
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn make_instance(&self, name: &str) -> Result<(), String> {
-        make(&self.workdir(name))
+    pub fn make_instance(&self, name: &str) -> Result<PathBuf, String> {
+        let home = self.instance(name);
+        make(&workdir_in(&home))?;
+        Ok(home)
+    }
+
+    /// Makes the directories of the process of a light program, and notes which instances it runs; its home comes
+    /// back.
+    ///
+    /// # Errors
+    /// What the system says, with the path.
+    pub fn make_light(&self, program: &str, instances: &[&str]) -> Result<PathBuf, String> {
+        let home = self.light(program);
+        make(&workdir_in(&home))?;
+        let names: String = instances.iter().flat_map(|name| [name, "\n"]).collect();
+        write_whole(&home.join(RUNS_THESE), names.as_bytes(), 0o666)?;
+        Ok(home)
     }
 
     /// Writes a file in one step.

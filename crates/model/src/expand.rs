@@ -142,6 +142,14 @@ impl Resolved {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
+    /// The light program that runs this instance in one process with all others of its, if the model says so.
+    pub fn light_program(&self, instance: u32) -> Option<&Reference> {
+        let component = &self.components[self.instances[instance as usize].component as usize];
+        // Code that a script gives goes by the name of the implementation or of the component.
+        let names = component.implementation.iter().chain([&component.name]);
+        names.into_iter().find(|name| self.ligament.light.contains_key(*name))
+    }
+
     /// An end in words, such as `micro[2].in` or `macro.out[3]`.
     pub fn end_name(&self, end: Endpoint) -> String {
         let instance = &self.instances[end.instance as usize];

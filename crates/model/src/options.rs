@@ -76,6 +76,8 @@ pub struct LigamentOptions {
     pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
+    /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
+    pub light: IndexMap<Reference, At>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
     pub budgets: IndexMap<String, OfConduit>,
     /// How large a message may be on single conduits, named in the same way.
@@ -96,6 +98,7 @@ impl LigamentOptions {
         "timeline",
         "instances",
         "wait",
+        "light",
     ];
 
     /// Whether nothing is set.
@@ -114,6 +117,7 @@ impl LigamentOptions {
         self.timeline = overlay.timeline.or(self.timeline);
         self.instances = overlay.instances.or(self.instances);
         self.wait = overlay.wait.or(self.wait);
+        self.light.extend(overlay.light);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
     }

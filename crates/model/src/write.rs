@@ -5,7 +5,7 @@ use crate::configuration::Configuration;
 use crate::graph::{Component, ConduitFilter, Model, Operator, Ports};
 use crate::program::{BaseEnv, ExecutionModel, KeepsState, Program, Resources};
 use crate::settings::{SettingValue, SupportedSetting};
-use crate::Identifier;
+use crate::{Identifier, Reference};
 use indexmap::IndexMap;
 use std::fmt::Write;
 
@@ -138,6 +138,10 @@ impl Configuration {
         }
         if let Some(wait) = options.wait {
             out.pair(1, "wait", wait.name());
+        }
+        if !options.light.is_empty() {
+            let names: Vec<String> = options.light.keys().map(Reference::to_string).collect();
+            out.pair(1, "light", &list(&names));
         }
         for (key, sizes) in [("budgets", &options.budgets), ("message_sizes", &options.message_sizes)] {
             if !sizes.is_empty() {

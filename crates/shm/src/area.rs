@@ -1,12 +1,14 @@
 //! An endpoint's area: what it alone writes and its peers and its agent read. Status page; timeline; credit returned
 //! per incoming channel; which of those it waits for; for each peer that may send to it an *inbox*: how many slots of that
-//! peer's ring it has taken, and how often it has released each of that peer's blocks.
+//! peer's ring it has taken, and how often it has released each of that peer's blocks. If it serves many instances, a
+//! *row* for each: a status page of its own.
 
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::status::{Status, StatusPage};
 use crate::sync::AtomicU64;
 use crate::timeline::{self, Record, Tally};
 use rustix::fd::AsFd;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Blocks that one sender may have; the table is sparse, so it costs what is used.
@@ -16,14 +18,19 @@ const TIMELINE_AT: usize = 2 * PAGE;
 const CREDITS_AT: usize = TIMELINE_AT + timeline::BYTES.next_multiple_of(PAGE);
 const RELEASES_AT: usize = PAGE;
 const INBOX_BYTES: usize = RELEASES_AT + MAX_BLOCKS * 4;
+/// A row: a status page, and the one channel that is waited for.
+const ROW_BYTES: usize = ROW_WAITS_AT + 64;
+const ROW_WAITS_AT: usize = size_of::<StatusPage>();
 
-/// How an area is laid out: follows from two counts.
+/// How an area is laid out: follows from three counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Incoming channels.
     pub channels: u32,
     /// Peers that may send here.
     pub inboxes: u32,
+    /// Instances that have a row, of an endpoint that serves many; peers need not know.
+    pub rows: u32,
 }
 
 impl Layout {
@@ -37,7 +44,14 @@ impl Layout {
 
     /// Bytes of address space that the area takes.
     pub fn size(self) -> usize {
-        self.inboxes_at() + self.inboxes as usize * INBOX_BYTES
+        let (at, len) = self.rows();
+        at as usize + len
+    }
+
+    /// Where the rows begin and how long they are together.
+    pub fn rows(self) -> (u64, usize) {
+        let at = self.inboxes_at() + self.inboxes as usize * INBOX_BYTES;
+        (at as u64, (self.rows as usize * ROW_BYTES).next_multiple_of(PAGE))
     }
 
     /// Where inbox `index` begins and how long it is.
@@ -63,7 +77,15 @@ pub fn keep_no_timeline(area: impl AsFd) -> Result<(), ShmError> {
 pub struct Front {
     map: Mapping,
     layout: Layout,
+    /// The status page in use: the endpoint's own, or that of one of `rows`.
+    page: NonNull<StatusPage>,
+    rows: Option<Rows>,
 }
+
+// SAFETY: `page` points into `map` or into `rows`, which go where the front goes; it has only atomic fields.
+unsafe impl Send for Front {}
+// SAFETY: as above.
+unsafe impl Sync for Front {}
 
 impl Front {
     /// Takes a mapping of `layout.front()` bytes from offset 0.
@@ -71,14 +93,32 @@ impl Front {
         if map.len() < layout.front() {
             return Err(ShmError::Malformed(format!("an area of {} bytes", map.len())));
         }
-        Ok(Front { map, layout })
+        let page = NonNull::from(map.at::<StatusPage>(STATUS_AT));
+        Ok(Front { map, layout, page, rows: None })
     }
 
-    /// The status page.
+    /// The status page in use.
     #[inline]
     pub fn status(&self) -> &StatusPage {
-        // SAFETY: the page lies before the end of every front, whose length `new` has checked.
-        unsafe { self.map.at_checked(STATUS_AT) }
+        // SAFETY: it lies in one of this front's mappings, which do not move.
+        unsafe { self.page.as_ref() }
+    }
+
+    /// Owner: takes a mapping of the rows, for `show_on`.
+    pub fn add_rows(&mut self, rows: Rows) {
+        self.page = NonNull::from(self.map.at::<StatusPage>(STATUS_AT));
+        self.rows = Some(rows);
+    }
+
+    /// Its rows, once they were added.
+    pub fn rows(&self) -> Option<&Rows> {
+        self.rows.as_ref()
+    }
+
+    /// Owner: what is done from now on is shown on this row, or on the endpoint's own page.
+    pub fn show_on(&mut self, row: Option<u32>) {
+        let row = row.and_then(|row| Some(self.rows.as_ref()?.row(row)?.0));
+        self.page = NonNull::from(row.unwrap_or_else(|| self.map.at(STATUS_AT)));
     }
 
     /// The ring of the timeline's records.
@@ -107,6 +147,33 @@ impl Front {
         let at = CREDITS_AT + index as usize * 8;
         // SAFETY: a front has a word for each channel, and `new` has checked its length.
         (index < self.layout.channels).then(|| unsafe { self.map.at_checked(at) })
+    }
+}
+
+/// The rows of an endpoint that serves many instances.
+pub struct Rows {
+    map: Mapping,
+    count: u32,
+}
+
+impl Rows {
+    /// Takes a mapping of the range that `Layout::rows` names.
+    pub fn new(map: Mapping, layout: Layout) -> Result<Rows, ShmError> {
+        if map.len() < layout.rows().1 {
+            return Err(ShmError::Malformed(format!("rows of {} bytes", map.len())));
+        }
+        Ok(Rows { map, count: layout.rows })
+    }
+
+    /// A row: the status page, and room for the channel waited for.
+    pub fn row(&self, index: u32) -> Option<(&StatusPage, &[AtomicU32])> {
+        let at = index as usize * ROW_BYTES;
+        (index < self.count).then(|| (self.map.at(at), self.map.slice_at(at + ROW_WAITS_AT, 1)))
+    }
+
+    /// Anybody: what an instance shows of itself.
+    pub fn look(&self, index: u32) -> Option<Status> {
+        self.row(index).map(|(page, waits)| page.read(waits))
     }
 }
 

@@ -17,6 +17,8 @@ pub mod endpoint;
 #[cfg(not(loom))]
 pub mod memory;
 #[cfg(not(loom))]
+pub mod own;
+#[cfg(not(loom))]
 pub mod slab;
 #[cfg(not(loom))]
 pub mod socket;

@@ -31,6 +31,8 @@ pub enum ShmError {
     TimedOut,
     /// A signal arrived and the caller wants to see it.
     Interrupted,
+    /// Nothing has come, and an instance that shares its process cannot wait within a step.
+    NotHere,
 }
 
 impl fmt::Display for ShmError {
@@ -52,6 +54,12 @@ impl fmt::Display for ShmError {
             }
             ShmError::TimedOut => write!(f, "nothing arrived within the time allowed"),
             ShmError::Interrupted => write!(f, "interrupted by a signal"),
+            ShmError::NotHere => write!(
+                f,
+                "nothing has come, and a light component cannot wait within a step: its functions are called when there \
+                 is one message for each connected port of their operator. Receive once on each port in a step, ask \
+                 poll() before a second time, or take the program out of \"light:\" in the model"
+            ),
         }
     }
 }

@@ -218,6 +218,12 @@ impl StatusPage {
         self.state.store(State::Computing as u64, Ordering::Release);
     }
 
+    /// Endpoint: it has not run for so long in all, ns. For an instance that shares its thread, which waits whenever
+    /// others run.
+    pub fn set_waited(&self, ns: u64) {
+        self.waited.store(ns, Ordering::Relaxed);
+    }
+
     /// Endpoint, while it waits: it has done something that others may notice. This counts as a new wait.
     pub fn stir(&self) {
         add(&self.epoch, 2);
@@ -252,6 +258,11 @@ impl StatusPage {
     pub fn add_transferred(&self, ns: u64, receiving: bool) {
         add(&self.transferred, ns);
         add(&self.receiving, if receiving { ns } else { 0 });
+    }
+
+    /// Endpoint: what this page shows has no timeline.
+    pub fn keep_no_timeline(&self) {
+        self.no_timeline.store(1, Ordering::Relaxed);
     }
 
     /// Where `no_timeline` lies in the page.

@@ -5,7 +5,7 @@
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The agent refuses others with a message that names both.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// Longest frame that either side accepts, bytes.
 pub const MAX_FRAME: usize = 256 << 20;
 
@@ -51,6 +51,9 @@ pub enum Request {
         ports: Option<Vec<PortDeclaration>>,
         #[n(5)]
         language: String,
+        /// Whether the process can run all instances of its program (`run_light`).
+        #[n(6)]
+        light: bool,
     },
     /// There is a ring to endpoint `to` in my outbox. Answered by `Opened`.
     #[n(1)]
@@ -89,6 +92,9 @@ pub enum Request {
         level: u8,
         #[n(1)]
         text: String,
+        /// Of one of the instances that a process runs together, by its number in the run.
+        #[n(2)]
+        of: Option<u32>,
     },
     /// I am done; all my conduits have been ended.
     #[n(6)]
@@ -98,6 +104,9 @@ pub enum Request {
     Failed {
         #[n(0)]
         why: String,
+        /// Which of the instances that a process runs together, by its number in the run.
+        #[n(1)]
+        of: Option<u32>,
     },
     /// A client's question about the run; `token` is the run's. Answered by `Answer`.
     #[n(8)]
@@ -273,6 +282,71 @@ pub struct ChannelInfo {
     /// The most bytes that a message may have; none means: as many as memory allows.
     #[n(7)]
     pub limit: Option<u64>,
+    /// Which of the instances that the process runs together: its place among `Light::members`; else 0.
+    #[n(8)]
+    pub member: u32,
+}
+
+/// What a process learns that runs many instances.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Light {
+    #[n(0)]
+    pub members: Vec<Member>,
+    /// The ports of members, each list once.
+    #[n(1)]
+    pub ports: Vec<Vec<PortInfo>>,
+    /// The channels between them.
+    #[n(2)]
+    pub channels: Vec<InnerChannel>,
+}
+
+/// One of the instances that a process runs together.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Member {
+    /// Its number in the run.
+    #[n(0)]
+    pub number: u32,
+    /// Such as `micro[3]`.
+    #[n(1)]
+    pub name: String,
+    /// Which of the lists of ports is its.
+    #[n(2)]
+    pub ports: u32,
+    /// The lowest level of its lines that the run's log takes.
+    #[n(3)]
+    pub log_level: u8,
+}
+
+/// A channel between two instances of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct InnerChannel {
+    /// The channel's number in the run.
+    #[n(0)]
+    pub id: u32,
+    #[n(1)]
+    pub from: InnerEnd,
+    #[n(2)]
+    pub to: InnerEnd,
+    /// Bytes that may be under way.
+    #[n(3)]
+    pub budget: u64,
+    /// The most bytes that a message may have; none means: as many as memory allows.
+    #[n(4)]
+    pub limit: Option<u64>,
+}
+
+/// One end of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct InnerEnd {
+    /// Its place among the members.
+    #[n(0)]
+    pub member: u32,
+    /// Which of its ports.
+    #[n(1)]
+    pub port: u32,
+    /// Which slot of a vector port.
+    #[n(2)]
+    pub slot: Option<u32>,
 }
 
 /// What an endpoint learns when it registers.
@@ -303,6 +377,9 @@ pub struct Welcome {
     pub log_level: u8,
     #[n(9)]
     pub run: String,
+    /// For a process that runs many instances; `ports` is empty then.
+    #[n(10)]
+    pub light: Option<Light>,
 }
 
 /// Writes a control message.

@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
 
     fn register(&mut self, identity: &Identity) -> Result<(), Stop> {
         let pipe = Pipe::connect(self.actor.clone());
-        let registered = AgentLine::register_over(pipe, identity, None, "simulation");
+        let registered = AgentLine::register_over(pipe, identity, None, "simulation", false);
         let (line, welcome, foundation) = match registered {
             Ok(registered) => registered,
             Err(error) => {
@@ -210,7 +210,10 @@ impl<'a> Part<'a> {
         if self.fails_at == Some(step) {
             self.actor.shared().tell(|| format!("part{me} reports an error"));
             self.endpoint().end(true);
-            self.endpoint().custodian().agent.tell(&Request::Failed { why: format!("part{me} is unwell") })?;
+            self.endpoint()
+                .custodian()
+                .agent
+                .tell(&Request::Failed { why: format!("part{me} is unwell"), of: None })?;
             return Err(Stop::Exit(1));
         }
         if self.leaves_at == Some(step) {
@@ -296,7 +299,7 @@ impl<'a> Part<'a> {
             let why = sent.unwrap_err().to_string();
             self.actor.shared().tell(|| format!("part{me}: {why}"));
             self.endpoint().end(true);
-            self.endpoint().custodian().agent.tell(&Request::Failed { why })?;
+            self.endpoint().custodian().agent.tell(&Request::Failed { why, of: None })?;
             return Err(Stop::Exit(1));
         }
         sent?;

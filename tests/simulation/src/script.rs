@@ -379,13 +379,11 @@ fn pairs(random: &mut Random, n: u32) -> Vec<(u32, u32)> {
 }
 
 fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut Random) -> Plan {
-    let mut instances: Vec<PlannedInstance> = (0..n)
-        .map(|i| PlannedInstance { name: format!("part{i}"), ports: Vec::new(), by_hand: false, log_level: 1 })
-        .collect();
+    let mut ports_of: Vec<Vec<PlannedPort>> = (0..n).map(|_| Vec::new()).collect();
     let mut channels = Vec::new();
     for (number, (&(from, to), &budget)) in pairs.iter().zip(budgets).enumerate() {
         let mut end = |instance: u32, operator: Operator| {
-            let ports = &mut instances[instance as usize].ports;
+            let ports = &mut ports_of[instance as usize];
             ports.push(PlannedPort {
                 name: format!("port{number}"),
                 operator,
@@ -401,6 +399,14 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         channels.push(PlannedChannel { from, to, budget, limit: None });
     }
+    let instance = |(i, ports): (usize, Vec<PlannedPort>)| PlannedInstance {
+        name: format!("part{i}"),
+        ports: ports.into(),
+        by_hand: false,
+        shares: None,
+        log_level: 1,
+    };
+    let instances = ports_of.into_iter().enumerate().map(instance).collect();
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
     let run = "simulated".into();
     Plan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..Plan::default() }

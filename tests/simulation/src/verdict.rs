@@ -180,7 +180,7 @@ fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<Str
 fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me: u32, wrong: &mut Vec<String>) {
     let wiring = agent.core.wiring();
     let senders = wiring.senders(me).to_vec();
-    let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32 };
+    let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32, rows: 0 };
     let incoming = wiring.receives(agent.core.plan(), me);
     let area = agent.custody.descriptor(Memory::Area(me)).expect("areas are kept");
     let front = Mapping::readable(&area, 0, layout.front()).expect("it is mapped elsewhere");

@@ -104,6 +104,9 @@ struct PortSlot {
 
 namespace detail {
 
+struct Light;
+
+
 // Whether T has elements that lie next to each other and can be sent as an array of one dimension.
 template <class T, class = void>
 struct Sequence : std::false_type {};
@@ -365,6 +368,11 @@ public:
     lig_instance *raw() const noexcept { return handle_.get(); }
 
 private:
+    // That of a light component, which the library lends.
+    friend struct detail::Light;
+    explicit Instance(lig_instance *lent)
+        : handle_(lent, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
+
     Instance(const Ports *given, Flags flags) : exceptions_(std::uncaught_exceptions()) {
         std::vector<lig_port> ports;
         if (given) {

@@ -3,6 +3,7 @@
 #ifndef LIGAMENT_HPP
 #define LIGAMENT_HPP
 
+#include "light.hpp"
 #include "submodel.hpp"
 
 namespace ligament {

@@ -26,52 +26,66 @@ namespace detail {
 
 // A submodel on its way through C, which no exception may cross: the first one is kept for the way back.
 struct Running {
-    Instance &instance;
-    Submodel &submodel;
-    std::exception_ptr failed;
+    Instance *instance;
+    Submodel *submodel;
+    std::exception_ptr *failed;
 
     template <void (Submodel::*Operation)(Instance &)>
     static lig_status run(lig_instance *, void *user, lig_error *error) {
         Running &running = *static_cast<Running *>(user);
         try {
-            (running.submodel.*Operation)(running.instance);
+            (running.submodel->*Operation)(*running.instance);
             return LIG_OK;
         } catch (const Error &thrown) {
-            return running.keep(thrown.status(), thrown.what(), error);
+            return keep(*running.failed, thrown.status(), thrown.what(), error);
         } catch (const std::exception &thrown) {
-            return running.keep(LIG_ERR_USAGE, thrown.what(), error);
+            return keep(*running.failed, LIG_ERR_USAGE, thrown.what(), error);
         } catch (...) {
-            return running.keep(LIG_ERR_USAGE, "the submodel threw something that is no std::exception", error);
+            return keep(*running.failed, LIG_ERR_USAGE, "the submodel threw something that is no std::exception", error);
         }
     }
 
     static bool is_done(void *user) {
         Running &running = *static_cast<Running *>(user);
         try {
-            return running.submodel.is_done();
+            return running.submodel->is_done();
         } catch (...) {
-            running.failed = std::current_exception();
+            *running.failed = std::current_exception();
             return true;  // the next function says what happened
         }
     }
 
     static lig_status observe_final(lig_instance *instance, void *user, lig_error *error) {
         Running &running = *static_cast<Running *>(user);
-        if (!running.failed) return run<&Submodel::observe_final>(instance, user, error);
+        if (!*running.failed) return run<&Submodel::observe_final>(instance, user, error);
         try {
-            std::rethrow_exception(running.failed);
+            std::rethrow_exception(*running.failed);
         } catch (const std::exception &thrown) {
-            return running.keep(LIG_ERR_USAGE, thrown.what(), error);
+            return keep(*running.failed, LIG_ERR_USAGE, thrown.what(), error);
         } catch (...) {
-            return running.keep(LIG_ERR_USAGE, "is_done() threw something that is no std::exception", error);
+            return keep(*running.failed, LIG_ERR_USAGE, "is_done() threw something that is no std::exception", error);
         }
     }
 
-    lig_status keep(lig_status status, const char *text, lig_error *error) {
+    // Keeps the exception that is being handled, and says what it is.
+    static lig_status keep(std::exception_ptr &failed, lig_status status, const char *text, lig_error *error) {
         failed = std::current_exception();
         std::strncpy(error->message, text, sizeof error->message - 1);
         error->message[sizeof error->message - 1] = 0;
         return status;
+    }
+
+    // The functions as C wants them.
+    static lig_submodel functions(Running *running) {
+        lig_submodel functions{};
+        functions.size = sizeof functions;
+        functions.initialise = run<&Submodel::initialise>;
+        functions.is_done = is_done;
+        functions.observe = run<&Submodel::observe>;
+        functions.solve = run<&Submodel::solve>;
+        functions.observe_final = observe_final;
+        functions.user = running;
+        return functions;
     }
 };
 
@@ -80,18 +94,12 @@ struct Running {
 // Runs a submodel for as long as there are start messages. If one of its functions throws, the whole run ends with
 // that text, and the exception comes out here.
 inline void run_submodel(Instance &instance, Submodel &submodel) {
-    detail::Running running{instance, submodel, nullptr};
-    lig_submodel functions{};
-    functions.size = sizeof functions;
-    functions.initialise = detail::Running::run<&Submodel::initialise>;
-    functions.is_done = detail::Running::is_done;
-    functions.observe = detail::Running::run<&Submodel::observe>;
-    functions.solve = detail::Running::run<&Submodel::solve>;
-    functions.observe_final = detail::Running::observe_final;
-    functions.user = &running;
+    std::exception_ptr failed;
+    detail::Running running{&instance, &submodel, &failed};
+    const lig_submodel functions = detail::Running::functions(&running);
     lig_error error;
     const lig_status status = lig_run_submodel(instance.raw(), &functions, &error);
-    if (running.failed) std::rethrow_exception(running.failed);
+    if (failed) std::rethrow_exception(failed);
     if (status != LIG_OK) detail::fail(status, error.message);
 }
 

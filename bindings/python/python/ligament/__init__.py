@@ -26,7 +26,7 @@ from ._instance import Instance
 from ._ligament import Array, Loan, Message, Problem, Settings, __version__
 from ._model import Model, Size
 from ._run import InstanceSummary, RunResult, run
-from ._submodel import Submodel, run_submodel
+from ._submodel import Submodel, run_light, run_submodel
 
 __all__ = [
     "Array",
@@ -60,5 +60,6 @@ __all__ = [
     "UsageError",
     "__version__",
     "run",
+    "run_light",
     "run_submodel",
 ]

@@ -1,6 +1,7 @@
 """The instance: what a simulation code takes part in a run with."""
 
 import logging
+import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -43,7 +44,7 @@ class Instance(_Instance):
         ports: Mapping[Operator | str, Iterable[str]] | None = None,
         flags: InstanceFlags = InstanceFlags.NONE,
     ) -> None:
-        self._log_handler = _logging.RunLogHandler(self)
+        self._log_handler = _logging.RunLogHandler(weakref.ref(self))
         logging.getLogger().addHandler(self._log_handler)
         _logging.watch(self)
 

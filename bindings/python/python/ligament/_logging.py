@@ -7,8 +7,9 @@ import sys
 import traceback
 import weakref
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._enums import LogLevel
 
@@ -27,9 +28,10 @@ class RunLogHandler(logging.Handler):
     with the next one.
     """
 
-    def __init__(self, instance: "Instance") -> None:
+    def __init__(self, instance: Callable[[], Any]) -> None:
+        """`instance` gives the instance whose lines these are, as a weak reference does."""
         super().__init__()
-        self._instance = weakref.ref(instance)
+        self._instance = instance
         self._kept: deque[tuple[LogLevel, str]] = deque(maxlen=_MOST_KEPT)
         self.setFormatter(logging.Formatter("%(name)s: %(message)s"))
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ._errors import ModelError, RunError
 from ._fork import Waiting
 from ._ligament import Settings, _Prepared, _with_code
 from ._model import Model
+from ._submodel import Submodel, run_light
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,14 @@ class RunResult:
 
     def output(self, instance: str) -> str:
         """What an instance printed."""
-        return (self.directory / "instances" / instance / "output.log").read_text(errors="replace")
+        return (self._home(instance) / "output.log").read_text(errors="replace")
+
+    def _home(self, instance: str) -> Path:
+        """The directory of the process that ran an instance: its own, or that of its light program."""
+        for names in (self.directory / "light").glob("*/instances"):
+            if instance in names.read_text().splitlines():
+                return names.parent
+        return self.directory / "instances" / instance
 
     @property
     def log(self) -> str:
@@ -63,7 +72,7 @@ class RunResult:
 
 def run(
     model: Model | str | PathLike[str],
-    functions: Mapping[str, Callable[[], Any]] | None = None,
+    functions: Mapping[str, Callable[[], Any] | type[Submodel]] | None = None,
     *,
     settings: Settings | Mapping[str, Any] | None = None,
     run_dir: str | PathLike[str] | None = None,
@@ -75,6 +84,7 @@ def run(
         model: The model, or a file to read it from.
         functions: Python functions, by the name of the component (or implementation) whose work they do. Each of
             its instances is a forked process, in which the function makes an `Instance` and takes part in the run.
+            For a `Submodel` class all instances are light components of one process, as with `run_light`.
         settings: Settings laid over those of the model.
         run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
         show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.
@@ -89,7 +99,10 @@ def run(
     if not isinstance(model, Model):
         model = Model.load(model)
     functions = dict(functions or {})
-    problems, prepared = _Prepared.make(model, list(functions), settings)
+    light = [name for name, function in functions.items() if _is_submodel(function)]
+    for name in light:
+        functions[name] = partial(run_light, functions[name])
+    problems, prepared = _Prepared.make(model, list(functions), light, settings)
     if prepared is None:
         raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
     waiting = Waiting()
@@ -106,6 +119,10 @@ def run(
     if result.state != "done":
         raise RunError(_why(result), result)
     return result
+
+
+def _is_submodel(function: Any) -> bool:
+    return isinstance(function, type) and issubclass(function, Submodel)
 
 
 def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str]] | None) -> RunResult:

@@ -1,9 +1,15 @@
 """The formal submodel: four functions that the library calls in the order of the execution loop."""
 
+import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from . import _logging
+from ._enums import InstanceFlags, Operator, operator_name
+from ._errors import UsageError
 from ._instance import Instance
+from ._ligament import _Instance, _Lending, _lent_instance, _run_light
 
 
 class Submodel(ABC):
@@ -42,3 +48,54 @@ def run_submodel(instance: Instance, submodel: Submodel) -> None:
     except BaseException as error:
         instance.error_shutdown(_logging.describe(error))
         raise
+
+
+def run_light(
+    make: Callable[[Instance], Submodel],
+    ports: Mapping[Operator | str, Iterable[str]] | None = None,
+    flags: InstanceFlags = InstanceFlags.NONE,
+) -> None:
+    """Runs all instances of this program in this one process, and returns when all of them are over.
+
+    The model says that the program is light (``ligament: {light: [name]}``); if it does not, this process is one
+    instance, and that is run. A function is called when there is a message, or the end of the conduit, on each
+    connected port of its operator (F_INIT for `initialise`, S for `solve`), so each port can be received from once in
+    a function.
+
+    Args:
+        make: Makes the submodel of an instance: a `Submodel` class whose constructor takes the instance, or a
+            function. The instance may be used in the constructor and in the submodel's functions.
+        ports: The ports that every instance has, by operator. Without them, those of the model count.
+        flags: What every instance asks for.
+
+    Raises:
+        RegistrationError: There is no run, or the ports do not fit the model.
+
+    An exception of a submodel ends the run with its text, and comes out here.
+    """
+    declared = None
+    if ports is not None:
+        declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]
+    handler = _logging.RunLogHandler(_lent_instance)
+    logging.getLogger().addHandler(handler)
+    try:
+        _run_light(make, _LightInstance, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags)
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+class _LightInstance(Instance):
+    """An instance that the scheduler of light components lends to the functions of one of them."""
+
+    def __new__(cls, lending: _Lending) -> "_LightInstance":
+        return _Instance.__new__(cls, None, False, lending)
+
+    def __init__(self, lending: _Lending) -> None:
+        pass
+
+    def __exit__(self, *_: Any) -> None:
+        raise UsageError(f"{self.name} is a light component's instance; run_light begins and ends it")
+
+    def finish(self) -> None:
+        """Ends all conduits that this instance sends on."""
+        _Instance.finish(self)

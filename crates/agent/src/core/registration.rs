@@ -1,10 +1,10 @@
 //! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
 
+use super::light::Agreed;
 use super::{answer, Core, Instance, Who};
 use crate::action::{Action, Caller, Link, Memory, Phase, Report};
 use crate::outcome::{Failure, Outcome};
-use crate::ports;
-use ligament_wire::control::{Notice, PortDeclaration, PortInfo, Question, Request, Welcome, PROTOCOL};
+use ligament_wire::control::{Notice, PortDeclaration, Question, Request, Welcome, PROTOCOL};
 
 /// Compares without telling by its duration how much is right.
 fn same(a: &str, b: &str) -> bool {
@@ -20,8 +20,8 @@ impl Core {
         out: &mut Vec<Action>,
     ) {
         let refused = match request {
-            Request::Hello { protocol, instance, token, ports, language, .. } => {
-                match self.admit(protocol, &instance, &token, ports.as_deref(), caller) {
+            Request::Hello { protocol, instance, token, ports, language, light, .. } => {
+                match self.admit(protocol, &instance, &token, ports.as_deref(), light, caller) {
                     Ok((index, ports)) => return self.welcome(link, caller, index, ports, language, out),
                     Err((index, why)) => {
                         // A port that does not fit ends the run: the code will not come back.
@@ -60,6 +60,7 @@ impl Core {
                     Instance { ours: true, .. } => Some(format!(
                         "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
                     )),
+                    _ if self.plan.endpoint_of(i as u32) != i as u32 => Some(self.runs_with_others(i as u32)),
                     Instance { phase: Phase::Waiting, .. } => None,
                     _ => Some(format!("\"{name}\" takes part already")),
                 },
@@ -85,8 +86,9 @@ impl Core {
         name: &str,
         token: &str,
         ports: Option<&[PortDeclaration]>,
+        light: bool,
         caller: Caller,
-    ) -> Result<(u32, Vec<PortInfo>), (Option<u32>, String)> {
+    ) -> Result<(u32, Agreed), (Option<u32>, String)> {
         check_protocol(protocol).map_err(|why| (None, why))?;
         let no = |why: String| (None, why);
         let index = self
@@ -116,9 +118,16 @@ impl Core {
         }
         let index = index as u32;
         let unfit = |why: String| (Some(index), why);
-        let agreed = ports::agree(&self.plan.instances[index as usize], ports).map_err(unfit)?;
-        let registered = |peer: u32| self.instances[peer as usize].ports.as_deref();
-        ports::agree_with_peers(&self.plan, &self.wiring, index, &agreed, registered).map_err(unfit)?;
+        if self.plan.endpoint_of(index) != index {
+            return Err(no(self.runs_with_others(index)));
+        }
+        if self.plan.is_light(index) && !light {
+            return Err(unfit(format!(
+                "the model says that its program is light, so one process runs all of its instances, and this one runs \
+                 \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
+            )));
+        }
+        let agreed = self.agree(index, ports).map_err(unfit)?;
         Ok((index, agreed))
     }
 
@@ -127,11 +136,18 @@ impl Core {
         link: Link,
         caller: Caller,
         index: u32,
-        ports: Vec<PortInfo>,
+        agreed: Agreed,
         language: String,
         out: &mut Vec<Action>,
     ) {
-        self.instances[index as usize].ports = Some(ports.clone());
+        for &member in self.wiring.members(index) {
+            let list = agreed.list_of(self.wiring.place(member));
+            self.slotted[member as usize] = Some(agreed.slotted[list].clone());
+        }
+        let (ports, light) = match self.plan.is_light(index) {
+            true => (Vec::new(), Some(self.of_light(index, agreed))),
+            false => (agreed.ports.into_iter().next().unwrap_or_default(), None),
+        };
         let welcome = Welcome {
             endpoint: index,
             channels: self.wiring.incoming(index),
@@ -143,6 +159,7 @@ impl Core {
             pinned_limit: self.plan.pinned_limit.unwrap_or(self.ledger.limit() / 2),
             log_level: self.plan.instances[index as usize].log_level,
             run: self.plan.run.clone(),
+            light,
         };
         let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];
         out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });

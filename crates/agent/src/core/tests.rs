@@ -20,8 +20,13 @@ fn plan() -> Plan {
         resizable: true,
         implicit: false,
     };
-    let instance =
-        |name: &str, ports| PlannedInstance { name: name.into(), ports, by_hand: false, log_level: 1 };
+    let instance = |name: &str, ports: Vec<PlannedPort>| PlannedInstance {
+        name: name.into(),
+        ports: ports.into(),
+        by_hand: false,
+        shares: None,
+        log_level: 1,
+    };
     let end = |instance, port| End { instance, port, slot: None };
     Plan {
         run: "test".into(),
@@ -55,7 +60,15 @@ fn core_of(plan: Plan) -> Core {
 
 fn hello(core: &Core, instance: u32) -> Request {
     let [_, (_, name), (_, token)] = core.environment(instance);
-    Request::Hello { protocol: PROTOCOL, instance: name, token, pid: 1, ports: None, language: "test".into() }
+    Request::Hello {
+        protocol: PROTOCOL,
+        instance: name,
+        token,
+        pid: 1,
+        ports: None,
+        language: "test".into(),
+        light: false,
+    }
 }
 
 /// Connects an instance on the link of its number.
@@ -86,13 +99,14 @@ fn join_with(core: &mut Core, instance: u32, ports: &[(&str, &str, bool)]) -> Ve
         operator: operator.into(),
         vector,
     });
-    let Request::Hello { protocol, instance: name, token, pid, language, .. } = hello(core, instance) else {
+    let Request::Hello { protocol, instance: name, token, pid, language, light, .. } = hello(core, instance)
+    else {
         unreachable!("hello makes a Hello")
     };
     let ports = Some(declared.collect());
     let link = Link::from(instance);
     assert!(core.connected(link, ME).is_empty());
-    core.request(link, Request::Hello { protocol, instance: name, token, pid, ports, language })
+    core.request(link, Request::Hello { protocol, instance: name, token, pid, ports, language, light })
 }
 
 #[test]
@@ -149,7 +163,7 @@ fn strangers_are_refused_and_the_run_goes_on() {
 
     for (link, change) in (60..).zip(["token", "instance", "protocol"]) {
         core.connected(link, ME);
-        let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language } =
+        let Request::Hello { mut protocol, mut instance, mut token, pid, ports, language, light } =
             hello(&core, MACRO)
         else {
             unreachable!()
@@ -159,7 +173,8 @@ fn strangers_are_refused_and_the_run_goes_on() {
             "instance" => instance = "nobody".into(),
             _ => protocol += 1,
         }
-        let actions = core.request(link, Request::Hello { protocol, instance, token, pid, ports, language });
+        let actions =
+            core.request(link, Request::Hello { protocol, instance, token, pid, ports, language, light });
         assert!(refusal(&actions).contains(change), "{actions:?}");
         assert!(actions.contains(&Action::Close { link }));
     }
@@ -181,11 +196,13 @@ fn an_instance_registers_once() {
 fn ports_that_do_not_fit_are_refused_and_end_the_run() {
     let mut core = core_of(plan());
     core.connected(0, ME);
-    let Request::Hello { protocol, instance, token, pid, language, .. } = hello(&core, MACRO) else {
+    let Request::Hello { protocol, instance, token, pid, language, light, .. } = hello(&core, MACRO) else {
         unreachable!()
     };
-    let actions =
-        core.request(0, Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language });
+    let actions = core.request(
+        0,
+        Request::Hello { protocol, instance, token, pid, ports: Some(Vec::new()), language, light },
+    );
     assert!(refusal(&actions).contains("\"out\""));
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.instance, Some(MACRO));
@@ -357,8 +374,8 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
 #[test]
 fn the_first_reason_is_kept_and_consequences_are_not() {
     let mut core = both();
-    core.request(1, Request::Failed { why: "too hot".into() });
-    core.request(0, Request::Failed { why: "the other one was too hot".into() });
+    core.request(1, Request::Failed { why: "too hot".into(), of: None });
+    core.request(0, Request::Failed { why: "the other one was too hot".into(), of: None });
     let actions = core.exited(MACRO, Exit::Signal(15));
     assert!(!actions.contains(&Action::Over));
     let actions = core.exited(MICRO, Exit::Status(1));

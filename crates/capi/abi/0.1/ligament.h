@@ -347,6 +347,24 @@ typedef struct {
     void *user;
 } lig_submodel;
 
+// What all instances of a light program have in common.
+typedef struct {
+    // `sizeof(lig_light)`
+    size_t size;
+    // The functions. Its `user` is not looked at: each instance has its own, which `make` gives.
+    const lig_submodel *submodel;
+    // Makes what the functions of one instance get as `user`, and writes it to `user`; NULL where they need none.
+    // `context` is that below. The instance knows its name and its settings already. Returns `LIG_OK`, or what went
+    // wrong; then it writes into `error`.
+    lig_status (*make)(lig_instance *instance, void *context, void **user, lig_error *error);
+    // Frees what `make` made, when the instance is over; may be NULL.
+    void (*release)(void *user);
+    // The caller's own, for `make`.
+    void *context;
+    // The ports that every instance has, and the language; NULL to take the ports from the model.
+    const lig_instance_options *options;
+} lig_light;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -894,6 +912,18 @@ lig_status lig_value_new_settings(const lig_value *map,
 lig_status lig_run_submodel(lig_instance *instance,
                             const lig_submodel *submodel,
                             lig_error *error);
+
+// Runs all instances of this program, which the model calls light, and returns when all of them are over; without
+// that, the one instance that this process is. A function is called when there is a message, or the end of the
+// conduit, on each connected port of its operator and each slot (F_INIT before `initialise`, S before `solve`), so
+// that each port can be received from once in a function. If a function fails, the whole run ends with its text, and
+// its status is returned.
+//
+// The instance that a function gets may be used in that function only.
+//
+// `light` and what it names are valid until this returns; `error` may be NULL.
+lig_status lig_run_light(const lig_light *light,
+                         lig_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,6 +1,6 @@
 //! Reading imports, custom implementations, settings, checkpoints, resume and `ligament:`.
 
-use super::fields::Reader;
+use super::fields::{Reader, TextOrList};
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
@@ -198,6 +198,18 @@ impl Reader {
         }
         if let Some(node) = map.get("wait") {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
+        }
+        if let Some(node) = map.get("light") {
+            let names = match self.texts(node, "the name of a light program") {
+                None => Vec::new(),
+                Some(TextOrList::Text(name, at)) => vec![(name, at)],
+                Some(TextOrList::List(names)) => names,
+            };
+            for (name, at) in names {
+                if let Some(name) = self.reference_from(&name, &at, "the name of a light program") {
+                    options.light.insert(name, at);
+                }
+            }
         }
         if let Some(node) = map.get("budgets") {
             self.of_conduits(node, "budgets", "the budget", &mut options.budget, &mut options.budgets);

@@ -8,12 +8,14 @@ mod peers;
 mod receive;
 mod room;
 mod send;
+mod served;
 mod source;
 mod stream;
 mod wait;
 
 pub use arrived::Arrived;
 pub use send::Loan;
+pub use served::{Idle, Needs, Overdrawn};
 pub use source::{Contiguous, Nothing, Source};
 
 use crate::area::{Front, Layout};
@@ -192,6 +194,8 @@ pub struct Endpoint<C> {
     fruitless: u32,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
+    /// What an endpoint needs that serves many instances.
+    served: Option<Box<served::Served>>,
 }
 
 impl<C: Custodian> Endpoint<C> {
@@ -290,6 +294,7 @@ impl<C: Custodian> Endpoint<C> {
             fruitless: 0,
             interrupt: None,
             run_ends: None,
+            served: None,
         };
         endpoint.board.wake_up(endpoint.bell());
         endpoint.status().start(now());
@@ -421,9 +426,13 @@ impl<C: Custodian> Endpoint<C> {
                 }
             }
             AgentNotice::Budget { channel, bytes } => {
-                if let Some(channel) = self.sends.iter_mut().find(|c| c.id == channel) {
-                    channel.budget = bytes;
-                    channel.at_once = send::at_once(bytes, channel.limit);
+                match (self.sends.iter_mut().find(|c| c.id == channel), &mut self.served) {
+                    (Some(channel), _) => {
+                        channel.budget = bytes;
+                        channel.at_once = send::at_once(bytes, channel.limit);
+                    }
+                    (None, Some(served)) => served.budgets.push((channel, bytes)),
+                    (None, None) => {}
                 }
             }
             AgentNotice::PeerEnded(endpoint) => {

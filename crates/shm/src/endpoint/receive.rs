@@ -64,7 +64,12 @@ impl<C: Custodian> Endpoint<C> {
         self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
         match self.take_slot(peer, &mut message)? {
-            Some(channel) => self.receives[channel].queue.push_back(message),
+            Some(channel) => {
+                self.receives[channel].queue.push_back(message);
+                if let Some(served) = &mut self.served {
+                    served.arrived.push(channel as u32);
+                }
+            }
             None => self.recycle(message),
         }
         Ok(())

@@ -271,6 +271,11 @@ impl<C: Custodian> Endpoint<C> {
 
     #[cold]
     fn await_credit(&mut self, channel: usize, cost: u64) -> Result<(), ShmError> {
+        // One of many instances goes on to the end of its step, and waits then.
+        if let Some(served) = &mut self.served {
+            served.overdrawn.push(super::Overdrawn { channel, until: cost });
+            return Ok(());
+        }
         self.wait_until(Awaiting::Credit { channel, cost }, FOR_CREDIT, None, |me| {
             Ok(me.has_credit(channel, cost))
         })
@@ -285,7 +290,7 @@ impl<C: Custodian> Endpoint<C> {
         error
     }
 
-    fn has_credit(&mut self, index: usize, cost: u64) -> bool {
+    pub(super) fn has_credit(&mut self, index: usize, cost: u64) -> bool {
         let channel = &self.sends[index];
         let fits = |credited: u64| {
             let under_way = channel.sent.saturating_sub(credited);

@@ -194,7 +194,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     /// Whether the code has views of others' memory: what is lent and does not lie in a queue here.
-    fn code_holds_views(&mut self) -> bool {
+    pub(super) fn code_holds_views(&mut self) -> bool {
         let mut lent = 0;
         for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
             let (leases, told) = ring.lent.leases();
@@ -270,6 +270,9 @@ impl<C: Custodian> Endpoint<C> {
             }
             self.hear_agent()?;
             if let Some(round) = self.look_again {
+                if self.served.as_ref().is_some_and(|served| served.idle) {
+                    return Ok(());
+                }
                 if self.look_once_more(round, awaiting, done)? {
                     return Ok(());
                 }

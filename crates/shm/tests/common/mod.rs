@@ -104,7 +104,7 @@ impl Domain {
                 senders.sort();
                 senders.dedup();
                 let channels = conduits.iter().filter(|c| c.to == me).count() as u32;
-                let layout = Layout { channels, inboxes: senders.len() as u32 };
+                let layout = Layout { channels, inboxes: senders.len() as u32, rows: 0 };
                 Memory {
                     area: create("area", layout.size()).unwrap(),
                     outbox: create("outbox", OUTBOX_BYTES).unwrap(),
@@ -124,6 +124,7 @@ impl Domain {
     pub fn endpoint(&self, me: u32) -> Endpoint<Line> {
         let message_limit = self.world.lock().unwrap().message_limit;
         let info = |id: usize, c: &Conduit, peer: u32| ChannelInfo {
+            member: 0,
             id: id as u32,
             port: 0,
             slot: None,

@@ -1,0 +1,80 @@
+// Light components: all instances of a program in one process, whose functions the library calls.
+#ifndef LIGAMENT_LIGHT_HPP
+#define LIGAMENT_LIGHT_HPP
+
+#include "submodel.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace ligament {
+
+namespace detail {
+
+// What run_light is given, on its way through C.
+struct Light {
+    std::function<std::unique_ptr<Submodel>(Instance &)> make_submodel;
+    std::exception_ptr failed;
+
+    // One component.
+    struct Member : Running {
+        Instance own_instance;
+        std::unique_ptr<Submodel> own_submodel;
+
+        Member(lig_instance *handle, Light &light)
+            : Running{&own_instance, nullptr, &light.failed}, own_instance(handle),
+              own_submodel(light.make_submodel(own_instance)) {
+            submodel = own_submodel.get();
+        }
+    };
+
+    static lig_status make(lig_instance *handle, void *context, void **user, lig_error *error) {
+        Light &light = *static_cast<Light *>(context);
+        try {
+            *user = static_cast<Running *>(new Member(handle, light));
+            return LIG_OK;
+        } catch (const std::exception &thrown) {
+            return Running::keep(light.failed, LIG_ERR_USAGE, thrown.what(), error);
+        } catch (...) {
+            return Running::keep(light.failed, LIG_ERR_USAGE, "a submodel's constructor threw no std::exception", error);
+        }
+    }
+
+    static void release(void *user) { delete static_cast<Member *>(static_cast<Running *>(user)); }
+};
+
+}  // namespace detail
+
+// Runs all instances of this program in this one process, which the model calls light, and returns when all of them are
+// over; without that, the one instance that this process is. `make` makes the submodel of an instance, which may be
+// used in the submodel's constructor and functions. A function is called when there is a message, or the conduit's end,
+// on each connected port of its operator, so that each port can be received from once in a function. If one throws, the
+// whole run ends with that text, and the exception comes out here.
+inline void run_light(std::function<std::unique_ptr<Submodel>(Instance &)> make) {
+    detail::Light light{std::move(make), nullptr};
+    const lig_submodel submodel = detail::Running::functions(nullptr);
+    lig_instance_options options{};
+    options.size = sizeof options;
+    options.language = "c++";
+    lig_light given{};
+    given.size = sizeof given;
+    given.submodel = &submodel;
+    given.make = detail::Light::make;
+    given.release = detail::Light::release;
+    given.context = &light;
+    given.options = &options;
+    lig_error error;
+    const lig_status status = lig_run_light(&given, &error);
+    if (light.failed) std::rethrow_exception(light.failed);
+    if (status != LIG_OK) detail::fail(status, error.message);
+}
+
+// The same for a submodel S whose constructor takes the instance.
+template <class S>
+void run_light() {
+    run_light([](Instance &instance) { return std::make_unique<S>(instance); });
+}
+
+}  // namespace ligament
+
+#endif

@@ -1,0 +1,142 @@
+//! Light components in Python: all instances of a program in one process, whose functions the core's scheduler calls.
+
+use crate::errors;
+use crate::held::Held;
+use crate::instance::{declared, watch_signals, Instance};
+use ligament_instance::{run_light_with, Error, Flags, Instance as Core, Submodel};
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An exception on its way through the core.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// One component: the submodel that Python made, and the instance that its functions get.
+struct Member {
+    submodel: Py<PyAny>,
+    instance: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Member {
+    /// Calls a function of the submodel.
+    fn call(&self, name: &str, core: &mut Core) -> Result<(), Error> {
+        Python::attach(|py| {
+            lent(py, &self.instance, core, || self.submodel.call_method1(py, name, (&self.instance,)))
+                .map(|_| ())
+                .map_err(|error| keep(py, error, &self.raised))
+        })
+    }
+}
+
+/// Lends the core to the instance that Python has while `call` runs.
+fn lent<T>(
+    py: Python<'_>,
+    instance: &Py<PyAny>,
+    core: &mut Core,
+    call: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    let holder = instance.bind(py).cast::<Instance>()?.clone();
+    holder.get().hold(Held::Lent(NonNull::from(core)));
+    LENT.set(Some(instance.clone_ref(py)));
+    let called = call();
+    LENT.set(None);
+    holder.get().hold(Held::Away);
+    called
+}
+
+thread_local! {
+    /// The instance in whose functions this thread is.
+    static LENT: Cell<Option<Py<PyAny>>> = const { Cell::new(None) };
+}
+
+/// The instance of the light component whose function is running; None outside of all.
+#[pyfunction]
+#[pyo3(name = "_lent_instance")]
+pub fn lent_instance(py: Python<'_>) -> Option<Py<PyAny>> {
+    let lent = LENT.take();
+    LENT.set(lent.as_ref().map(|lent| lent.clone_ref(py)));
+    lent
+}
+
+/// Keeps an exception for the way back, and says what it is.
+fn keep(py: Python<'_>, error: PyErr, raised: &Raised) -> Error {
+    let describe = || -> PyResult<String> {
+        py.import("ligament._logging")?.call_method1("describe", (error.value(py),))?.extract()
+    };
+    let text = describe().unwrap_or_else(|_| error.to_string());
+    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    Error::Usage(text)
+}
+
+impl Submodel for Member {
+    fn initialise(&mut self, core: &mut Core) -> Result<(), Error> {
+        self.call("initialise", core)
+    }
+
+    fn is_done(&self) -> bool {
+        Python::attach(|py| {
+            let done = self.submodel.bind(py).call_method0("is_done").and_then(|done| done.is_truthy());
+            done.unwrap_or_else(|error| {
+                // The next function says what happened.
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                true
+            })
+        })
+    }
+
+    fn observe(&mut self, core: &mut Core) -> Result<(), Error> {
+        self.call("observe", core)
+    }
+
+    fn solve(&mut self, core: &mut Core) -> Result<(), Error> {
+        self.call("solve", core)
+    }
+
+    fn observe_final(&mut self, core: &mut Core) -> Result<(), Error> {
+        let failed = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match failed {
+            Some(error) => Err(Python::attach(|py| keep(py, error, &self.raised))),
+            None => self.call("observe_final", core),
+        }
+    }
+}
+
+/// Runs all instances of this program. `wrap` makes Python's instance of the compiled half; `make` makes the submodel
+/// for an instance.
+#[pyfunction]
+#[pyo3(name = "_run_light", signature = (make, wrap, ports, dont_apply_overlay))]
+pub fn run_light(
+    py: Python<'_>,
+    make: Py<PyAny>,
+    wrap: Py<PyAny>,
+    ports: Option<Vec<(String, String)>>,
+    dont_apply_overlay: bool,
+) -> PyResult<()> {
+    let ports = declared(py, ports)?;
+    let raised = Raised::default();
+    let flags = Flags { dont_apply_overlay };
+    let member = |core: &mut Core| {
+        watch_signals(core, &raised);
+        Python::attach(|py| {
+            let half = Py::new(py, Lending(Some(Instance::light(core, raised.clone(), dont_apply_overlay))));
+            let made = half.and_then(|half| wrap.call1(py, (half,))).and_then(|instance| {
+                let submodel = lent(py, &instance, core, || make.call1(py, (&instance,)))?;
+                Ok(Member { submodel, instance, raised: raised.clone() })
+            });
+            made.map_err(|error| keep(py, error, &raised))
+        })
+    };
+    let ran = py.detach(|| run_light_with(ports.as_ref(), flags, "python", member));
+    let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (ran, raised) {
+        (Ok(()), _) => Ok(()),
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) => Err(errors::instance(py, error)),
+    }
+}
+
+/// The compiled half of a light component's instance, on its way into the Python half.
+#[pyclass(module = "ligament._ligament", name = "_Lending")]
+pub struct Lending(pub(crate) Option<Instance>);

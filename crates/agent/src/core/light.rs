@@ -1,0 +1,102 @@
+//! Endpoints that serve many instances, those of a light program: which they are, what their process is told, and for
+//! whom it speaks.
+
+use super::Core;
+use crate::plan::{PlannedInstance, PlannedPort};
+use crate::ports;
+use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Core {
+    /// All endpoints.
+    pub fn endpoints(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.instances.len() as u32).filter(|&i| self.plan.endpoint_of(i) == i)
+    }
+
+    /// Which instance an endpoint speaks of.
+    pub(super) fn meant(&self, me: u32, of: Option<u32>) -> u32 {
+        of.filter(|&one| self.plan.instances.get(one as usize).is_some_and(|i| i.shares == Some(me)))
+            .unwrap_or(me)
+    }
+
+    /// What to add where the process of a light program ends.
+    pub(super) fn together_with(&self, me: u32) -> String {
+        match self.wiring.members(me).len() {
+            1 => String::new(),
+            n => format!("; its process ran {} other instances too", n - 1),
+        }
+    }
+
+    /// Why an instance cannot take part by itself.
+    pub(super) fn runs_with_others(&self, instance: u32) -> String {
+        let names = |i: u32| &self.plan.instances[i as usize].name;
+        format!(
+            "\"{}\" is run by the process of its light program, together with \"{}\"",
+            names(instance),
+            names(self.plan.endpoint_of(instance))
+        )
+    }
+
+    /// What becomes of the ports of an endpoint's instances.
+    pub(super) fn agree(&self, endpoint: u32, declared: Option<&[PortDeclaration]>) -> Result<Agreed, String> {
+        let mut agreed = Agreed::default();
+        // Instances of one component have one list of ports.
+        let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();
+        for &member in self.wiring.members(endpoint) {
+            let planned = &self.plan.instances[member as usize];
+            let list = match known.entry(planned.ports.as_ptr()) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let ports = ports::agree(planned, declared)?;
+                    agreed.slotted.push(ports.iter().map(|port| port.vector).collect());
+                    agreed.ports.push(ports);
+                    *new.insert(agreed.ports.len() as u32 - 1)
+                }
+            };
+            agreed.lists.push(list);
+        }
+        let here = |member: u32| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
+        for &member in self.wiring.members(endpoint) {
+            let slotted = here(member).unwrap_or_default();
+            let registered = |peer: u32| match self.plan.endpoint_of(peer) == endpoint {
+                true => here(peer),
+                false => self.slotted[peer as usize].as_deref(),
+            };
+            ports::agree_with_peers(&self.plan, &self.wiring, member, slotted, registered)?;
+        }
+        Ok(agreed)
+    }
+
+    /// What a process is told that runs many instances.
+    pub(super) fn of_light(&self, endpoint: u32, agreed: Agreed) -> Light {
+        let member = |(&number, ports): (&u32, u32)| {
+            let PlannedInstance { name, log_level, .. } = &self.plan.instances[number as usize];
+            Member { number, name: name.clone(), ports, log_level: *log_level }
+        };
+        Light {
+            members: self.wiring.members(endpoint).iter().zip(agreed.lists).map(member).collect(),
+            ports: agreed.ports,
+            channels: self.wiring.inner(&self.plan, endpoint),
+        }
+    }
+}
+
+/// The ports that the instances of an endpoint have, as their code and the model agree on them.
+#[derive(Default)]
+pub(super) struct Agreed {
+    /// Each list of ports once.
+    pub ports: Vec<Vec<PortInfo>>,
+    /// For each of these which of its ports have slots.
+    pub slotted: Vec<Arc<[bool]>>,
+    /// For each instance, in the order of the endpoint's, which list is its.
+    pub lists: Vec<u32>,
+}
+
+impl Agreed {
+    /// Which list of ports the instance at this place has.
+    pub fn list_of(&self, place: u32) -> usize {
+        self.lists[place as usize] as usize
+    }
+}

@@ -1,0 +1,235 @@
+//! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
+
+use crate::connection::AgentLine;
+use crate::light::{Share, SharedLoan};
+use ligament_shm::endpoint::{self, Source};
+use ligament_shm::{Endpoint, ShmError};
+use ligament_wire::control::Request;
+use ligament_wire::{HeaderWords, Plan, Value};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
+type Deadline = Option<u64>;
+
+/// The carrier. Channels are known by indices: those of `Endpoint`, or those of `Share`.
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum Carrier {
+    Own(Endpoint<AgentLine>),
+    Shared(Share),
+}
+
+/// Memory to be filled and sent.
+pub(crate) enum Lent {
+    Block(endpoint::Loan),
+    Own(SharedLoan),
+}
+
+impl Lent {
+    /// The bytes.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Lent::Block(loan) => loan.bytes_mut(),
+            Lent::Own(loan) => loan.bytes_mut(),
+        }
+    }
+
+    /// The first byte.
+    #[inline]
+    pub fn start(&self) -> *mut u8 {
+        match self {
+            Lent::Block(loan) => loan.start(),
+            Lent::Own(loan) => loan.start(),
+        }
+    }
+}
+
+impl Carrier {
+    /// As `Endpoint::send`.
+    #[inline(always)]
+    pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.send(to, header, source),
+            Carrier::Shared(share) => share.send(to, header, source),
+        }
+    }
+
+    /// As `Endpoint::receive_to`.
+    #[inline(always)]
+    pub fn receive_to(
+        &mut self,
+        channel: usize,
+        deadline: Deadline,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.receive_to(channel, deadline, header, to),
+            Carrier::Shared(share) => share.receive_to(channel, deadline, header, to),
+        }
+    }
+
+    /// As `Endpoint::poll`.
+    pub fn poll(&mut self, channel: usize) -> Result<bool, ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.poll(channel),
+            Carrier::Shared(share) => share.poll(channel),
+        }
+    }
+
+    /// As `Endpoint::wait_any`.
+    pub fn wait_any(&mut self, channels: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.wait_any(channels, deadline),
+            Carrier::Shared(share) => share.wait_any(channels, deadline),
+        }
+    }
+
+    /// An overlay that a channel's sender has announced.
+    pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
+            Carrier::Shared(share) => share.overlay(channel, number),
+        }
+    }
+
+    /// Whether the receivers of these channels have been told an overlay.
+    pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
+        match self {
+            Carrier::Own(endpoint) => endpoint.knows_overlay(to, number),
+            Carrier::Shared(share) => share.knows_overlay(to, number),
+        }
+    }
+
+    /// Sees to it that they know it.
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
+            Carrier::Shared(share) => share.announce_overlay(to, number, plan),
+        }
+    }
+
+    /// As `Endpoint::loan`.
+    #[inline]
+    pub fn loan(&mut self, len: u64) -> Result<Lent, ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.loan(len).map(Lent::Block),
+            Carrier::Shared(_) => SharedLoan::new(len).map(Lent::Own),
+        }
+    }
+
+    /// Keeps the memory of a loan, also after it was sent.
+    pub fn loan_pages(&self, loan: &Lent) -> Arc<dyn Any + Send + Sync> {
+        match (self, loan) {
+            (Carrier::Own(endpoint), Lent::Block(loan)) => endpoint.loan_pages(loan),
+            (_, Lent::Own(loan)) => loan.pages(),
+            (Carrier::Shared(_), Lent::Block(_)) => Arc::new(()),
+        }
+    }
+
+    /// As `Endpoint::send_loan`.
+    #[inline]
+    pub fn send_loan(
+        &mut self,
+        to: &[usize],
+        header: HeaderWords,
+        loan: Lent,
+        head: (&[u8], u64),
+        body_len: u64,
+    ) -> Result<(), ShmError> {
+        match (self, loan) {
+            (Carrier::Own(endpoint), Lent::Block(loan)) => endpoint.send_loan(to, header, loan, head, body_len),
+            (Carrier::Shared(share), Lent::Own(loan)) => share.send_loan(to, header, loan, head, body_len),
+            _ => Err(ShmError::Malformed("a loan of another instance".into())),
+        }
+    }
+
+    /// Takes a loan back unsent.
+    pub fn return_loan(&mut self, loan: Lent) {
+        if let (Carrier::Own(endpoint), Lent::Block(loan)) = (self, loan) {
+            endpoint.return_loan(loan);
+        }
+    }
+
+    /// As `Endpoint::end_channel`.
+    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.end_channel(channel),
+            Carrier::Shared(share) => share.end_channel(channel),
+        }
+    }
+
+    /// Counts another pass of the reuse loop.
+    pub fn count_iteration(&self) {
+        match self {
+            Carrier::Own(endpoint) => endpoint.status().count_iteration(),
+            Carrier::Shared(share) => share.count_iteration(),
+        }
+    }
+
+    /// Says on the status page that all is over.
+    pub fn end(&mut self, failed: bool) {
+        match self {
+            Carrier::Own(endpoint) => endpoint.end(failed),
+            Carrier::Shared(share) => share.end(failed),
+        }
+    }
+
+    /// Signs off. A process that runs many instances does so when all of them are over.
+    pub fn sign_off(&mut self) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
+            Carrier::Shared(_) => Ok(()),
+        }
+    }
+
+    /// Tells the agent why the run cannot go on.
+    pub fn fail(&mut self, why: &str) -> Result<(), ShmError> {
+        let failed = |of| Request::Failed { why: why.to_owned(), of };
+        match self {
+            Carrier::Own(endpoint) => endpoint.custodian().tell(&failed(None)),
+            Carrier::Shared(share) => share.tell(failed),
+        }
+    }
+
+    /// Writes a line to the run's log.
+    pub fn log(&mut self, level: u8, text: &str) -> Result<(), ShmError> {
+        let line = |of| Request::Log { level, text: text.to_owned(), of };
+        match self {
+            Carrier::Own(endpoint) => endpoint.custodian().tell(&line(None)),
+            Carrier::Shared(share) => share.tell(line),
+        }
+    }
+
+    /// As `Endpoint::copy_begins`; light components keep no timeline.
+    #[inline]
+    pub fn copy_begins(&self, bytes: u64) -> u64 {
+        match self {
+            Carrier::Own(endpoint) => endpoint.copy_begins(bytes),
+            Carrier::Shared(_) => 0,
+        }
+    }
+
+    /// As `Endpoint::copy_ends`.
+    pub fn copy_ends(&mut self, channel: usize, began: u64) {
+        if let Carrier::Own(endpoint) = self {
+            endpoint.copy_ends(channel, began);
+        }
+    }
+
+    /// As `Endpoint::set_interrupt_check`.
+    pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
+        match self {
+            Carrier::Own(endpoint) => endpoint.set_interrupt_check(check),
+            Carrier::Shared(share) => share.set_interrupt_check(check),
+        }
+    }
+
+    /// The port at the other end of a channel that this instance receives on, where the port's table does not say.
+    pub fn sender_of(&self, channel: usize) -> Option<String> {
+        match self {
+            Carrier::Own(_) => None,
+            Carrier::Shared(share) => share.sender_of(channel),
+        }
+    }
+}

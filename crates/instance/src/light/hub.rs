@@ -1,0 +1,520 @@
+//! What the instances of one process share: the endpoint to all others, the queues between them, and who waits for
+//! what. One thread at a time works here; nothing here waits.
+
+use super::queue::{Inner, Kept, Pool};
+use crate::connection::AgentLine;
+use ligament_shm::endpoint::{Idle, Needs, Overdrawn, Source};
+use ligament_shm::own::OwnMemory;
+use ligament_shm::status::{now, Awaits, State, StatusPage};
+use ligament_shm::{Endpoint, ShmError};
+use ligament_wire::control::Light;
+use ligament_wire::{decode_body, Bytes, Header, HeaderWords, Limits, Value};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// What keeps an instance from its next step. Channels by the indices that instances use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// A message on a channel that it receives on.
+    Message(usize),
+    /// Room on a channel that it sends on and has overdrawn.
+    Room(Overdrawn),
+}
+
+/// How an instance stands.
+struct Standing {
+    /// Its number in the run.
+    number: u32,
+    name: String,
+    /// Which of the lists of ports is its.
+    ports: u32,
+    lacks: Option<Lack>,
+    /// How long its functions have run in all, ns.
+    spent: u64,
+    /// Whether its row shows that it waits.
+    shown: bool,
+    over: bool,
+    /// Channels on which it has sent more than their budgets allow.
+    overdrawn: Vec<Overdrawn>,
+}
+
+/// What the instances of a process share. Channels to and from other processes have the endpoint's indices; those
+/// between the instances come after them.
+pub(super) struct Hub {
+    pub endpoint: Endpoint<AgentLine>,
+    outgoing: usize,
+    incoming: usize,
+    /// For each channel from another process, who receives on it.
+    receivers: Vec<u32>,
+    inner: Vec<Inner>,
+    pool: Pool,
+    members: Vec<Standing>,
+    /// When the instances began, ns of CLOCK_MONOTONIC.
+    began: u64,
+    /// Whose next step may be possible.
+    ready: VecDeque<u32>,
+    /// Members that wait and whose rows do not show it yet.
+    unshown: Vec<u32>,
+    /// The names of ports, for messages to people.
+    port_names: Vec<Vec<Arc<str>>>,
+    /// Settings overlays; the number of the first is 1.
+    overlays: Vec<Arc<Value>>,
+    /// Their numbers by their bodies.
+    overlay_numbers: HashMap<Vec<u8>, u32>,
+}
+
+impl Hub {
+    /// `receivers` has the member that receives on each channel from another process.
+    pub fn new(
+        endpoint: Endpoint<AgentLine>,
+        outgoing: usize,
+        receivers: Vec<u32>,
+        light: &Light,
+        port_names: Vec<Vec<Arc<str>>>,
+    ) -> Hub {
+        let members = light.members.iter().map(|member| Standing {
+            number: member.number,
+            name: member.name.clone(),
+            ports: member.ports,
+            lacks: None,
+            spent: 0,
+            shown: false,
+            over: false,
+            overdrawn: Vec::new(),
+        });
+        let began = now();
+        for i in 0..light.members.len() as u32 {
+            if let Some((page, _)) = endpoint.rows().and_then(|rows| rows.row(i)) {
+                page.start(began);
+            }
+        }
+        Hub {
+            endpoint,
+            outgoing,
+            incoming: receivers.len(),
+            receivers,
+            inner: light.channels.iter().map(Inner::new).collect(),
+            pool: Pool::default(),
+            members: members.collect(),
+            began,
+            ready: (0..light.members.len() as u32).collect(),
+            unshown: Vec::new(),
+            port_names,
+            overlays: Vec::new(),
+            overlay_numbers: HashMap::new(),
+        }
+    }
+
+    /// The number of a member in the run.
+    pub fn number(&self, member: u32) -> u32 {
+        self.members[member as usize].number
+    }
+
+    // --- sending ---
+
+    /// Sends a value on the channels `to` for `member`, whatever their budgets.
+    pub fn send(
+        &mut self,
+        member: u32,
+        to: &[usize],
+        header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        self.send_value(member, to, header, || value_of(source), source)
+    }
+
+    /// As `send`; for receivers within the process, `value` makes the value, once.
+    pub fn send_value(
+        &mut self,
+        member: u32,
+        to: &[usize],
+        header: HeaderWords,
+        value: impl FnOnce() -> Result<Option<Box<Value>>, ShmError>,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        let (near, far) = self.split(to);
+        self.check_size(to, source.body_len())?;
+        let value = if near > 0 { value()? } else { None };
+        // What may fail comes first: after an error nobody has got anything.
+        match (near, far) {
+            (0, _) => self.endpoint.send(to, header, source)?,
+            (_, Some(far)) => self.endpoint.send(&far, header, source)?,
+            // What leaves the process as well is counted there.
+            (_, None) if header.is_data() => {
+                let bytes = source.body_len() * to.len() as u64;
+                self.endpoint.status().count_sent(bytes, header.timestamp());
+            }
+            (_, None) => {}
+        }
+        if near > 0 {
+            self.send_inside(member, to, &header, value, source.body_len())?;
+        }
+        let overdrawn = self.endpoint.take_overdrawn();
+        self.members[member as usize].overdrawn.extend(overdrawn);
+        Ok(())
+    }
+
+    /// How many of the channels are within the process; and the others, if there are both.
+    fn split(&self, to: &[usize]) -> (usize, Option<Vec<usize>>) {
+        let near = to.iter().filter(|&&channel| channel >= self.outgoing).count();
+        let both = near > 0 && near < to.len();
+        let far = || to.iter().copied().filter(|&channel| channel < self.outgoing).collect();
+        (near, both.then(far))
+    }
+
+    /// Whether a message of so many bytes may be sent on those of the channels that are within the process.
+    fn check_size(&self, to: &[usize], bytes: u64) -> Result<(), ShmError> {
+        let near = to.iter().filter_map(|channel| channel.checked_sub(self.outgoing));
+        match near.map(|inner| self.inner[inner].limit).find(|&limit| bytes > limit) {
+            Some(limit) => Err(ShmError::TooLarge { bytes, limit }),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a value into the queues of those channels of `to` that are within the process.
+    fn send_inside(
+        &mut self,
+        member: u32,
+        to: &[usize],
+        header: &HeaderWords,
+        value: Option<Box<Value>>,
+        len: u64,
+    ) -> Result<(), ShmError> {
+        let header = header.decode().map_err(|error| ShmError::Malformed(error.to_string()))?;
+        let mut value = Some(value);
+        let outgoing = self.outgoing;
+        let mut near = to.iter().copied().filter(|&channel| channel >= outgoing).peekable();
+        while let Some(channel) = near.next() {
+            let one = match near.peek() {
+                Some(_) => value.clone().flatten(),
+                None => value.take().flatten(),
+            };
+            if let Some(until) = self.deliver(channel - outgoing, Kept::new(&header, one, len)) {
+                self.members[member as usize].overdrawn.push(Overdrawn { channel, until });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if the
+    /// queue is overdrawn by it.
+    fn deliver(&mut self, inner: usize, kept: Kept) -> Option<u64> {
+        let receiver = self.inner[inner].to.member;
+        let standing = &self.members[receiver as usize];
+        if standing.over {
+            return None;
+        }
+        let awaited = standing.lacks == Some(Lack::Message(self.incoming + inner));
+        let overdrawn = self.inner[inner].push(&mut self.pool, kept);
+        if awaited {
+            self.wake(receiver);
+        }
+        overdrawn
+    }
+
+    /// Whether a channel is still overdrawn.
+    fn is_overdrawn(&mut self, one: Overdrawn) -> bool {
+        let Some(inner) = one.channel.checked_sub(self.outgoing) else {
+            return self.endpoint.is_short(one).is_some();
+        };
+        let channel = &self.inner[inner];
+        let over = self.members[channel.to.member as usize].over;
+        !over && channel.under_way() > channel.budget.max(one.until)
+    }
+
+    /// Ends a channel.
+    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+        let Some(inner) = channel.checked_sub(self.outgoing) else {
+            return self.endpoint.end_channel(channel);
+        };
+        let end = Header { kind: ligament_wire::Kind::End, ..Header::default() };
+        self.deliver(inner, Kept::new(&end, None, 0));
+        Ok(())
+    }
+
+    // --- receiving ---
+
+    /// What waits on a channel: whether it is the channel's end; none if nothing does.
+    pub fn next_is_end(&mut self, channel: usize) -> Result<Option<bool>, ShmError> {
+        match channel.checked_sub(self.incoming) {
+            Some(inner) => Ok(self.inner[inner].next_is_end(&self.pool)),
+            None => {
+                if self.endpoint.next_is_end(channel).is_none() {
+                    self.endpoint.poll(channel)?;
+                }
+                Ok(self.endpoint.next_is_end(channel))
+            }
+        }
+    }
+
+    /// The next message of a channel; `NotHere` if there is none.
+    pub fn receive(
+        &mut self,
+        channel: usize,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        let Some(inner) = channel.checked_sub(self.incoming) else {
+            return match self.next_is_end(channel)? {
+                Some(_) => self.endpoint.receive_to(channel, None, header, to),
+                None => Err(ShmError::NotHere),
+            };
+        };
+        let kept = self.inner[inner].pop(&mut self.pool).ok_or(ShmError::NotHere)?;
+        *header = kept.header();
+        if header.is_data() {
+            self.endpoint.status().count_received(kept.len, kept.timestamp);
+        }
+        *to = kept.value.map_or(Value::None, |value| *value);
+        self.room_came(inner);
+        Ok(())
+    }
+
+    /// A message was taken from a channel within the process.
+    fn room_came(&mut self, inner: usize) {
+        let sender = self.inner[inner].from.member;
+        let Some(Lack::Room(one)) = self.members[sender as usize].lacks else { return };
+        if one.channel == self.outgoing + inner && !self.is_overdrawn(one) {
+            self.wake(sender);
+        }
+    }
+
+    /// The port at the other end of a channel that is received on, if it is within the process.
+    pub fn sender_of(&self, channel: usize) -> Option<String> {
+        let end = self.inner.get(channel.checked_sub(self.incoming)?)?.from;
+        let sender = &self.members[end.member as usize];
+        let port = self.port_names.get(sender.ports as usize)?.get(end.port as usize)?;
+        Some(match end.slot {
+            Some(slot) => format!("{}.{port}[{slot}]", sender.name),
+            None => format!("{}.{port}", sender.name),
+        })
+    }
+
+    // --- overlays ---
+
+    /// The number of an overlay for all of the process, from its body.
+    pub fn overlay_number(&mut self, parts: u16, body: Vec<u8>) -> Result<u32, ShmError> {
+        if let Some(&known) = self.overlay_numbers.get(&body) {
+            return Ok(known);
+        }
+        let value = decode_body(parts, Bytes::from(body.clone()), &Limits::default())
+            .map_err(|error| ShmError::Malformed(error.to_string()))?;
+        self.overlays.push(Arc::new(value));
+        let number = self.overlays.len() as u32;
+        self.overlay_numbers.insert(body, number);
+        Ok(number)
+    }
+
+    /// Those of the channels that lead out of the process.
+    pub fn far(&self, to: &[usize]) -> Vec<usize> {
+        to.iter().copied().filter(|&channel| channel < self.outgoing).collect()
+    }
+
+    /// The overlay of a number that came with a message on a channel.
+    pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
+        match channel >= self.incoming {
+            true => self.overlays.get(number.checked_sub(1)? as usize).cloned(),
+            false => self.endpoint.overlay(channel, number).cloned(),
+        }
+    }
+
+    // --- who waits for what ---
+
+    /// The next one whose step may be possible.
+    pub fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop_front()
+    }
+
+    /// Whether nobody can go on.
+    pub fn is_quiet(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// A member is to be looked at again, after the others.
+    pub fn again(&mut self, member: u32) {
+        self.ready.push_back(member);
+    }
+
+    /// A member is looked at: what is done is its doing.
+    pub fn attend(&mut self, member: u32) {
+        self.endpoint.show_on(Some(member));
+        let standing = &mut self.members[member as usize];
+        if std::mem::take(&mut standing.shown) {
+            self.endpoint.status().end_wait();
+        }
+    }
+
+    /// The functions of a member have run from one time to another, ns of CLOCK_MONOTONIC.
+    pub fn ran(&mut self, member: u32, from: u64, to: u64) {
+        self.members[member as usize].spent += to.saturating_sub(from);
+        self.show_waited(member, to);
+    }
+
+    /// Its row tells for how long it has not run until now.
+    fn show_waited(&self, member: u32, now: u64) {
+        if let Some(page) = self.page(member) {
+            let spent = self.members[member as usize].spent;
+            page.set_waited(now.saturating_sub(self.began).saturating_sub(spent));
+        }
+    }
+
+    /// A channel that a member has overdrawn, if there still is one.
+    pub fn overdrawn(&mut self, member: u32) -> Option<Overdrawn> {
+        while let Some(&one) = self.members[member as usize].overdrawn.last() {
+            if self.is_overdrawn(one) {
+                return Some(one);
+            }
+            self.members[member as usize].overdrawn.pop();
+        }
+        None
+    }
+
+    /// A member cannot go on.
+    pub fn lacks(&mut self, member: u32, lack: Lack) {
+        self.members[member as usize].lacks = Some(lack);
+        self.unshown.push(member);
+    }
+
+    fn wake(&mut self, member: u32) {
+        self.members[member as usize].lacks = None;
+        self.ready.push_back(member);
+    }
+
+    /// A member is over. What waits for it on these channels goes.
+    pub fn retire(&mut self, member: u32, channels: impl Iterator<Item = usize>) {
+        self.members[member as usize].over = true;
+        let incoming = self.incoming;
+        for inner in channels.filter_map(|channel| channel.checked_sub(incoming)) {
+            while self.inner[inner].pop(&mut self.pool).is_some() {}
+            self.room_came(inner);
+        }
+    }
+
+    /// Its row says that it is over.
+    pub fn end_row(&mut self, member: u32, failed: bool) {
+        self.members[member as usize].over = true;
+        if let Some(page) = self.page(member) {
+            page.end(if failed { State::Failed } else { State::Ended }, now());
+        }
+    }
+
+    /// The status page of a member.
+    pub fn page(&self, member: u32) -> Option<&StatusPage> {
+        Some(self.endpoint.rows()?.row(member)?.0)
+    }
+
+    // --- the world outside ---
+
+    /// Takes in what has come from outside, without waiting.
+    pub fn look_around(&mut self) -> Result<Option<u64>, ShmError> {
+        let came = self.endpoint.look_around()?;
+        Ok(self.sort(came))
+    }
+
+    /// Waits until something comes from outside that may let one of the members go on, or the agent asks for a look
+    /// in a round, whose number comes back.
+    pub fn idle(&mut self) -> Result<Option<u64>, ShmError> {
+        self.show_waits();
+        self.endpoint.show_on(None);
+        let full = self.waiting_for_room();
+        let came = self.endpoint.idle(&full)?;
+        Ok(self.sort(came))
+    }
+
+    fn waiting_for_room(&self) -> Vec<Overdrawn> {
+        let room = |standing: &Standing| match standing.lacks {
+            Some(Lack::Room(one)) if one.channel < self.outgoing => Some(one),
+            _ => None,
+        };
+        self.members.iter().filter_map(room).collect()
+    }
+
+    /// Wakes those for whom something has come.
+    fn sort(&mut self, came: Idle) -> Option<u64> {
+        for channel in came.arrived {
+            let member = self.receivers[channel as usize];
+            if self.members[member as usize].lacks == Some(Lack::Message(channel as usize)) {
+                self.wake(member);
+            }
+        }
+        for (id, budget) in came.budgets {
+            if let Some(inner) = self.inner.iter().position(|channel| channel.id == id) {
+                self.inner[inner].budget = budget;
+                self.room_came(inner);
+            }
+        }
+        for member in 0..self.members.len() {
+            if let Some(Lack::Room(one)) = self.members[member].lacks {
+                if one.channel < self.outgoing && !self.is_overdrawn(one) {
+                    self.wake(member as u32);
+                }
+            }
+        }
+        came.look
+    }
+
+    /// Rows show who waits for what.
+    fn show_waits(&mut self) {
+        let began = now();
+        for member in std::mem::take(&mut self.unshown) {
+            let standing = &self.members[member as usize];
+            let (Some(lack), false) = (standing.lacks, standing.shown) else { continue };
+            let needs = self.needs(lack);
+            self.show_waited(member, began);
+            let Some((page, list)) = self.endpoint.rows().and_then(|rows| rows.row(member)) else { continue };
+            match lack {
+                Lack::Message(_) => {
+                    let mut channels = std::iter::once(needs.channel);
+                    page.begin_wait(Awaits::Message(&mut channels), false, list, began);
+                }
+                Lack::Room(_) => {
+                    let Needs { channel, budget } = needs;
+                    page.begin_wait(Awaits::Credit { channel, needs: budget }, false, list, began);
+                }
+            }
+            self.members[member as usize].shown = true;
+        }
+    }
+
+    /// The channel that is lacked something on, by its number in the run, and what budget would do.
+    fn needs(&mut self, lack: Lack) -> Needs {
+        match lack {
+            Lack::Message(channel) => Needs {
+                channel: match channel.checked_sub(self.incoming) {
+                    Some(inner) => self.inner[inner].id,
+                    None => self.endpoint.number_of_incoming(channel),
+                },
+                budget: 0,
+            },
+            Lack::Room(one) => match one.channel.checked_sub(self.outgoing) {
+                Some(inner) => Needs { channel: self.inner[inner].id, budget: self.inner[inner].under_way() },
+                None => self.endpoint.is_short(one).unwrap_or(Needs { channel: u32::MAX, budget: 0 }),
+            },
+        }
+    }
+
+    /// Nothing has come since the agent asked for a look in this round: the rows of all that wait say so.
+    pub fn confirm(&mut self, round: u64) {
+        let looked = self.endpoint.looked();
+        for member in 0..self.members.len() {
+            let Standing { lacks: Some(lack), shown: true, .. } = self.members[member] else { continue };
+            let needs = self.needs(lack).budget;
+            let Some(page) = self.page(member as u32) else { continue };
+            match looked {
+                Some(holding) => page.confirm(round, holding, needs),
+                None => page.stir(),
+            }
+        }
+    }
+}
+
+/// The value that a message of this source has, in memory of its own.
+fn value_of(source: &impl Source) -> Result<Option<Box<Value>>, ShmError> {
+    if source.body_len() == 0 {
+        return Ok(None);
+    }
+    let mut body = OwnMemory::new(source.body_len())?;
+    source.write_body(body.bytes_mut());
+    let value = decode_body(source.parts(), Bytes::from_owner(body), &Limits::default());
+    value.map(|value| Some(Box::new(value))).map_err(|error| ShmError::Malformed(error.to_string()))
+}

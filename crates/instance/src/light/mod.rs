@@ -1,0 +1,133 @@
+//! Light components: many instances in one process, driven by the library. Their functions are called when what they
+//! receive is there, so that they never wait and share one thread.
+//!
+//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them; `share` is what
+//! one instance's calls do; `needs` says what must be there before a function is called.
+
+mod hub;
+mod needs;
+mod queue;
+mod schedule;
+mod share;
+
+pub(crate) use share::{Share, SharedLoan};
+
+use crate::carrier::Carrier;
+use crate::connection::{AgentLine, Identity, Registered};
+use crate::error::Error;
+use crate::instance::{Common, Flags, Instance};
+use crate::ports::{Joined, PortTable, Ports};
+use crate::submodel::{run_submodel, Submodel};
+use crate::sys;
+use hub::Hub;
+use ligament_shm::Endpoint;
+use ligament_wire::control::{Light, PortInfo};
+use schedule::Scheduler;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Runs all instances of this program, whose submodels `make` makes; returns when all of them are over. The model
+/// says that the program is light; if it does not, this process is one instance, and that is run.
+///
+/// A function is called when there is a message, or the conduit's end, on each connected port of its operator and each
+/// slot: `F_INIT` before `initialise`, `S` before `solve`. So each port can be received from once in a function.
+/// A submodel whose messages nobody takes is not called again before they are taken.
+///
+/// # Errors
+/// `Registration` as `Instance::new`; the first error of a function, which ends the run with its text.
+pub fn run_light<S: Submodel>(make: impl FnMut(&mut Instance) -> Result<S, Error>) -> Result<(), Error> {
+    run_light_with(None, Flags::default(), "rust", make)
+}
+
+/// As `run_light`, with the ports that every instance has, flags and the language of the caller.
+///
+/// # Errors
+/// As `run_light`.
+pub fn run_light_with<S: Submodel>(
+    ports: Option<&Ports>,
+    flags: Flags,
+    language: &str,
+    mut make: impl FnMut(&mut Instance) -> Result<S, Error>,
+) -> Result<(), Error> {
+    let identity = Identity::from_environment()?;
+    let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)?;
+    let Some(light) = registered.welcome.light.take() else {
+        let mut instance = Instance::alone(identity, registered, flags)?;
+        let mut submodel = match make(&mut instance) {
+            Ok(submodel) => submodel,
+            Err(error) => {
+                // The reason matters more than whether it could be passed on.
+                let _ = instance.error_shutdown(&error.to_string());
+                return Err(error);
+            }
+        };
+        return run_submodel(&mut instance, &mut submodel);
+    };
+    let common = Common::new(&registered.welcome, flags)?;
+    let (hub, tables) = shared(registered, &light)?;
+    let members = light.members;
+    drop((light.ports, light.channels));
+    let mut scheduler = Scheduler::new(hub.clone());
+    for (i, (member, table)) in members.into_iter().zip(tables).enumerate() {
+        let carrier = Carrier::Shared(Share::new(hub.clone(), i as u32));
+        let instance = Instance::made_of(carrier, table, member.name, member.log_level, &common)?;
+        scheduler.add(instance, &mut make)?;
+    }
+    // What came of registering is large, and not needed any more.
+    sys::return_freed_memory();
+    scheduler.run()
+}
+
+/// What the instances share, and the ports of each of them.
+#[allow(clippy::type_complexity)]
+fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec<PortTable>), Error> {
+    let Registered { line, welcome, foundation } = registered;
+    let names = names_of(&light.ports);
+    let mut joined: Vec<[Vec<Joined>; 2]> = light.members.iter().map(|_| Default::default()).collect();
+    for (which, channels) in [&welcome.sends, &welcome.receives].into_iter().enumerate() {
+        for (index, channel) in channels.iter().enumerate() {
+            let Some(member) = joined.get_mut(channel.member as usize) else {
+                return Err(Error::System(format!("the agent gave a channel to member {}", channel.member)));
+            };
+            member[which].push(Joined::of(channel, index));
+        }
+    }
+    for (i, channel) in light.channels.iter().enumerate() {
+        let ends = [(channel.from, welcome.sends.len()), (channel.to, welcome.receives.len())];
+        for (which, (end, before)) in ends.into_iter().enumerate() {
+            let Some(member) = joined.get_mut(end.member as usize) else {
+                return Err(Error::System(format!("the agent gave a channel to member {}", end.member)));
+            };
+            member[which].push(Joined { port: end.port, slot: end.slot, index: before + i, peer: None });
+        }
+    }
+    let receivers = welcome.receives.iter().map(|channel| channel.member).collect();
+    let mut endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
+        .and_then(|mut endpoint| endpoint.serve_many().map(|()| endpoint))
+        .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
+    endpoint.show_on(None);
+    let tables = light.members.iter().zip(&mut joined).map(|(member, [sends, receives])| {
+        let list = member.ports as usize;
+        let (Some(ports), Some(names)) = (light.ports.get(list), names.get(list)) else {
+            return Err(Error::System(format!("the agent speaks of a list of ports {list}")));
+        };
+        PortTable::new(ports, names, std::mem::take(sends), std::mem::take(receives))
+    });
+    let tables = tables.collect::<Result<Vec<PortTable>, Error>>()?;
+    let hub = Hub::new(endpoint, welcome.sends.len(), receivers, light, names);
+    Ok((Arc::new(Mutex::new(hub)), tables))
+}
+
+/// The names of ports, each text once.
+fn names_of(lists: &[Vec<PortInfo>]) -> Vec<Vec<Arc<str>>> {
+    let mut known: HashMap<&str, Arc<str>> = HashMap::new();
+    let mut all = Vec::with_capacity(lists.len());
+    for ports in lists {
+        let mut names = Vec::with_capacity(ports.len());
+        for PortInfo { name, .. } in ports {
+            names.push(known.entry(name).or_insert_with(|| name.as_str().into()).clone());
+        }
+        all.push(names);
+    }
+    all
+}

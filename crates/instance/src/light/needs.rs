@@ -1,0 +1,83 @@
+//! What has to be there before a function of a light component is called: one message, or the conduit's end, for each
+//! connected port of its operator and each slot.
+
+use crate::carrier::Carrier;
+use crate::error::Error;
+use crate::instance::Instance;
+use ligament_model::{Operator, SETTINGS_PORT};
+
+/// How far the ports have been looked through.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// 0 for the settings port, which comes first as in the reuse loop, else one more than the port's number.
+    port: usize,
+    slot: usize,
+}
+
+/// What is there for a slot.
+enum There {
+    Message,
+    End,
+    /// Nothing on this channel.
+    Nothing(usize),
+}
+
+impl Instance {
+    /// The first channel, from `place` on, that has nothing of what a function of this operator receives. None if all
+    /// is there, or if a start message will never come.
+    pub(super) fn missing(&mut self, operator: Operator, place: &mut Place) -> Result<Option<usize>, Error> {
+        while place.port <= self.table.ports.len() {
+            let port = match place.port {
+                0 => self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT),
+                next => Some(next - 1).filter(|&port| &*self.table.ports[port].name != SETTINGS_PORT),
+            };
+            let due = port.map(|port| &self.table.ports[port]);
+            let due = due.filter(|port| port.operator == operator && port.is_connected());
+            let (Some(port), Some(slots)) = (port, due.map(|port| port.slots_due())) else {
+                *place = Place { port: place.port + 1, slot: 0 };
+                continue;
+            };
+            if place.slot >= slots {
+                *place = Place { port: place.port + 1, slot: 0 };
+                continue;
+            }
+            match self.there(port, place.slot)? {
+                There::Nothing(channel) => return Ok(Some(channel)),
+                There::End if operator == Operator::FInit => return Ok(None),
+                There::Message | There::End => place.slot += 1,
+            }
+        }
+        Ok(None)
+    }
+
+    fn there(&mut self, port: usize, slot: usize) -> Result<There, Error> {
+        if self.table.ports[port].resizable.is_some() {
+            return Ok(match self.has_come(port, slot)? {
+                true => There::Message,
+                false => self.table.ports[port].shared_channel().map_or(There::End, There::Nothing),
+            });
+        }
+        let here = &self.table.ports[port];
+        if here.ended[slot] {
+            return Ok(There::End);
+        }
+        // A slot without a conduit asks for nothing.
+        let Some(&channel) = here.slots[slot].first() else { return Ok(There::Message) };
+        let Carrier::Shared(share) = &self.endpoint else { return Ok(There::Message) };
+        let next = share.next_is_end(channel).map_err(|error| self.while_receiving(error, port, slot))?;
+        Ok(match next {
+            None => There::Nothing(channel),
+            Some(true) => There::End,
+            Some(false) => There::Message,
+        })
+    }
+
+    /// The channels that the instance receives on.
+    pub(super) fn incoming(&self) -> impl Iterator<Item = usize> + '_ {
+        let receiving = self.table.ports.iter().filter(|port| port.operator.receives());
+        receiving.flat_map(|port| {
+            let shared = port.resizable.iter().flat_map(|shared| &shared.channels);
+            port.slots.iter().flatten().chain(shared).copied()
+        })
+    }
+}

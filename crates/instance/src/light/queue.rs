@@ -1,0 +1,187 @@
+//! The queues of the channels between instances of one process. What waits in them lies in one pool, so that an empty
+//! queue costs two numbers.
+
+use ligament_wire::control::{InnerChannel, InnerEnd};
+use ligament_wire::{Header, HeaderWords, Kind, Value};
+
+/// No place in the pool.
+const NONE: u32 = u32::MAX;
+/// What a message costs of its channel's budget beside its body: as much as in a ring.
+const COST: u64 = ligament_shm::ring::SLOT_BYTES as u64;
+
+/// A message that waits. The parts of a header that mean something here.
+pub(super) struct Kept {
+    pub kind: Kind,
+    pub timestamp: f64,
+    pub next_timestamp: Option<f64>,
+    pub overlay: u32,
+    /// Nothing for a message of no value.
+    pub value: Option<Box<Value>>,
+    /// Bytes of the body.
+    pub len: u64,
+    next: u32,
+}
+
+impl Kept {
+    /// From what is sent.
+    pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> Kept {
+        let Header { kind, timestamp, next_timestamp, overlay, .. } = *header;
+        Kept { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
+    }
+
+    /// Its header, as a ring would have brought it.
+    pub fn header(&self) -> HeaderWords {
+        let Kept { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
+        HeaderWords::from(Header {
+            kind,
+            timestamp,
+            next_timestamp,
+            overlay,
+            body_len: len,
+            ..Header::default()
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        COST + if self.len > ligament_shm::ring::BODY_BYTES as u64 { self.len } else { 0 }
+    }
+}
+
+/// All messages that wait between the instances.
+#[derive(Default)]
+pub(super) struct Pool {
+    places: Vec<Option<Kept>>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    fn put(&mut self, kept: Kept) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.places[at as usize] = Some(kept);
+                at
+            }
+            None => {
+                self.places.push(Some(kept));
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take(&mut self, at: u32) -> Option<Kept> {
+        let kept = self.places.get_mut(at as usize)?.take();
+        self.free.push(at);
+        kept
+    }
+}
+
+/// A channel between two instances of the process.
+pub(super) struct Inner {
+    /// Its number in the run.
+    pub id: u32,
+    pub from: InnerEnd,
+    pub to: InnerEnd,
+    /// Bytes that may be under way, and that are.
+    pub budget: u64,
+    /// The most bytes that a message may have.
+    pub limit: u64,
+    under_way: u64,
+    first: u32,
+    last: u32,
+}
+
+impl Inner {
+    /// As the agent tells of it.
+    pub fn new(channel: &InnerChannel) -> Inner {
+        let InnerChannel { id, from, to, budget, limit } = *channel;
+        let limit = limit.unwrap_or(u64::MAX).max(ligament_shm::ring::BODY_BYTES as u64);
+        Inner { id, from, to, budget, limit, under_way: 0, first: NONE, last: NONE }
+    }
+
+    /// Adds a message. What it costs comes back if it goes beyond the budget; one always fits.
+    pub fn push(&mut self, pool: &mut Pool, kept: Kept) -> Option<u64> {
+        let cost = kept.cost();
+        let overdrawn = self.under_way > 0 && self.under_way + cost > self.budget;
+        self.under_way += cost;
+        let at = pool.put(kept);
+        match pool.places.get_mut(self.last as usize) {
+            Some(Some(last)) => last.next = at,
+            _ => self.first = at,
+        }
+        self.last = at;
+        overdrawn.then_some(cost)
+    }
+
+    /// Takes the first message.
+    pub fn pop(&mut self, pool: &mut Pool) -> Option<Kept> {
+        let kept = pool.take(self.first)?;
+        self.under_way -= kept.cost();
+        self.first = kept.next;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+        Some(kept)
+    }
+
+    /// Whether a message waits, and whether it is the channel's end.
+    pub fn next_is_end(&self, pool: &Pool) -> Option<bool> {
+        pool.places.get(self.first as usize)?.as_ref().map(|kept| kept.kind == Kind::End)
+    }
+
+    /// Bytes under way: the budget with which the channel would not be overdrawn.
+    pub fn under_way(&self) -> u64 {
+        self.under_way
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(budget: u64) -> Inner {
+        let end = InnerEnd { member: 0, port: 0, slot: None };
+        Inner::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None })
+    }
+
+    fn numbered(x: f64) -> Kept {
+        Kept::new(&Header { timestamp: x, ..Header::default() }, None, 0)
+    }
+
+    #[test]
+    fn messages_of_each_channel_come_in_order_whatever_the_others_do() {
+        let mut pool = Pool::default();
+        let (mut a, mut b) = (channel(1 << 20), channel(1 << 20));
+        let (mut next_a, mut next_b) = (0, 0);
+        for i in 0..100 {
+            a.push(&mut pool, numbered(f64::from(i)));
+            b.push(&mut pool, numbered(f64::from(i)));
+            if i % 3 == 0 {
+                assert_eq!(a.pop(&mut pool).unwrap().timestamp, f64::from(next_a));
+                next_a += 1;
+            }
+            if i % 2 == 0 {
+                assert_eq!(b.pop(&mut pool).unwrap().timestamp, f64::from(next_b));
+                next_b += 1;
+            }
+        }
+        while let Some(kept) = a.pop(&mut pool) {
+            assert_eq!(kept.timestamp, f64::from(next_a));
+            next_a += 1;
+        }
+        assert_eq!(next_a, 100);
+        assert!(a.next_is_end(&pool).is_none() && b.next_is_end(&pool) == Some(false));
+        assert!(pool.places.len() < 200, "places are used again");
+    }
+
+    #[test]
+    fn a_message_always_fits_into_an_empty_channel_and_a_second_only_into_the_budget() {
+        let mut pool = Pool::default();
+        let mut channel = channel(1);
+        assert_eq!(channel.push(&mut pool, numbered(0.0)), None);
+        assert_eq!(channel.push(&mut pool, numbered(1.0)), Some(COST));
+        channel.pop(&mut pool);
+        assert_eq!(channel.under_way(), COST);
+        channel.budget = 2 * COST;
+        assert_eq!(channel.push(&mut pool, numbered(2.0)), None);
+    }
+}

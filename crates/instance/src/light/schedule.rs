@@ -1,0 +1,214 @@
+//! The scheduler of a process that runs many instances: one thread, which calls the functions of whoever has what they
+//! receive. An instance does one step at a time and then lets the others go on.
+
+use super::hub::{Hub, Lack};
+use super::needs::Place;
+use super::share::lock;
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::submodel::Submodel;
+use ligament_model::Operator;
+use ligament_shm::status::now;
+use ligament_shm::ShmError;
+use ligament_wire::control::Request;
+use std::sync::{Arc, Mutex};
+
+/// Steps between two looks at the world outside.
+const STEPS: u32 = 64;
+
+/// What an instance does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Begins a pass: `F_INIT`.
+    Start,
+    /// Advances its state: `S`.
+    Step,
+}
+
+/// An instance and its submodel.
+struct Member<S> {
+    instance: Instance,
+    submodel: S,
+    stage: Stage,
+    /// How far what the next function receives has been looked through.
+    place: Place,
+}
+
+/// Runs the instances of a process.
+pub(super) struct Scheduler<S> {
+    hub: Arc<Mutex<Hub>>,
+    /// Those that are not over.
+    members: Vec<Option<Box<Member<S>>>>,
+    left: usize,
+    /// Whose functions run now.
+    at_work: usize,
+    /// The agent has asked for a look in this round.
+    round: Option<u64>,
+}
+
+impl<S: Submodel> Scheduler<S> {
+    pub fn new(hub: Arc<Mutex<Hub>>) -> Scheduler<S> {
+        Scheduler { hub, members: Vec::new(), left: 0, at_work: 0, round: None }
+    }
+
+    /// Takes in the next instance, for which `make` makes the submodel.
+    ///
+    /// # Errors
+    /// Those of `make`, which end the run.
+    pub fn add(
+        &mut self,
+        mut instance: Instance,
+        make: &mut impl FnMut(&mut Instance) -> Result<S, Error>,
+    ) -> Result<(), Error> {
+        lock(&self.hub).attend(self.members.len() as u32);
+        match make(&mut instance) {
+            Ok(submodel) => {
+                let (stage, place) = (Stage::Start, Place::default());
+                self.members.push(Some(Box::new(Member { instance, submodel, stage, place })));
+                self.left += 1;
+                Ok(())
+            }
+            Err(error) => {
+                // The reason matters more than whether it could be passed on.
+                let _ = instance.error_shutdown(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs all instances to their ends.
+    ///
+    /// # Errors
+    /// The first error of a function, or of the process's line to the others.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let mut steps = 0u32;
+        while self.left > 0 {
+            let next = lock(&self.hub).next_ready();
+            if let Some(member) = next {
+                self.advance(member as usize)?;
+                steps = steps.wrapping_add(1);
+                if steps % STEPS == 0 {
+                    let mut hub = lock(&self.hub);
+                    let came = hub.look_around();
+                    self.round = came.map_err(|error| cut_off(&mut hub, error))?.or(self.round);
+                }
+                continue;
+            }
+            let mut hub = lock(&self.hub);
+            // What was sent before the agent asked is here by now, and whoever can go on does so first.
+            if let Some(round) = self.round.take() {
+                let came = hub.look_around();
+                self.round = came.map_err(|error| cut_off(&mut hub, error))?;
+                if hub.is_quiet() {
+                    hub.confirm(round);
+                }
+                continue;
+            }
+            let came = hub.idle();
+            self.round = came.map_err(|error| cut_off(&mut hub, error))?;
+        }
+        let mut hub = lock(&self.hub);
+        hub.endpoint.show_on(None);
+        hub.endpoint.end(false);
+        let told = hub.endpoint.custodian().tell(&Request::Finished);
+        told.map_err(|error| Error::during(error, || "signing off".into()))
+    }
+
+    /// Looks at one instance, and calls its next functions if it can go on.
+    fn advance(&mut self, number: usize) -> Result<(), Error> {
+        self.at_work = number;
+        let Some(member) = &mut self.members[number] else { return Ok(()) };
+        let lack = {
+            let mut hub = lock(&self.hub);
+            hub.attend(number as u32);
+            hub.overdrawn(number as u32).map(Lack::Room)
+        };
+        let lack = match lack {
+            Some(lack) => Ok(Some(lack)),
+            None => member.lack(),
+        };
+        let over = match lack {
+            Ok(Some(lack)) => {
+                lock(&self.hub).lacks(number as u32, lack);
+                return Ok(());
+            }
+            Ok(None) => {
+                let began = now();
+                let over = member.step();
+                lock(&self.hub).ran(number as u32, began, now());
+                over
+            }
+            Err(error) => Err(error),
+        };
+        match over {
+            Ok(false) => lock(&self.hub).again(number as u32),
+            Ok(true) => {
+                lock(&self.hub).retire(number as u32, member.instance.incoming());
+                self.members[number] = None;
+                self.left -= 1;
+            }
+            Err(error) => {
+                let _ = member.instance.error_shutdown(&error.to_string());
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The process cannot go on, for a reason that is none of the instances': the run is told.
+fn cut_off(hub: &mut Hub, error: ShmError) -> Error {
+    let error = Error::during(error, || "waiting for what light components receive".into());
+    // The reason matters more than whether it could be passed on.
+    let _ = hub.endpoint.custodian().tell(&Request::Failed { why: error.to_string(), of: None });
+    error
+}
+
+impl<S: Submodel> Member<S> {
+    /// What keeps it from its next function.
+    fn lack(&mut self) -> Result<Option<Lack>, Error> {
+        let operator = match self.stage {
+            Stage::Start => Operator::FInit,
+            Stage::Step => Operator::S,
+        };
+        Ok(self.instance.missing(operator, &mut self.place)?.map(Lack::Message))
+    }
+
+    /// Calls its next functions, up to where it has to receive again. Whether it is over.
+    fn step(&mut self) -> Result<bool, Error> {
+        let Member { instance, submodel, stage, place } = self;
+        match stage {
+            Stage::Start => {
+                if !instance.reuse_instance()? {
+                    return Ok(true);
+                }
+                submodel.initialise(instance)?;
+            }
+            Stage::Step => submodel.solve(instance)?,
+        }
+        *place = Place::default();
+        if submodel.is_done() {
+            submodel.observe_final(instance)?;
+            *stage = Stage::Start;
+        } else {
+            submodel.observe(instance)?;
+            *stage = Stage::Step;
+        }
+        Ok(false)
+    }
+}
+
+impl<S> Drop for Scheduler<S> {
+    /// Those that are not over have not failed, but they do not end their conduits either: nothing of what they do
+    /// is true any more.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            if let Some(Some(member)) = self.members.get_mut(self.at_work) {
+                let _ = member.instance.error_shutdown("the code panicked");
+            }
+        }
+        for member in self.members.iter_mut().flatten() {
+            member.instance.abandon();
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One instance's share of a process that runs many: what its calls do. Channels to and from other processes have the
+//! endpoint's indices; those within the process come after them.
+
+use super::hub::Hub;
+use ligament_shm::endpoint::{Contiguous, Source};
+use ligament_shm::own::OwnMemory;
+use ligament_shm::ShmError;
+use ligament_wire::control::Request;
+use ligament_wire::{align_part, decode_array_to, Bytes, HeaderWords, Limits, Plan, Value};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One instance's share.
+pub(crate) struct Share {
+    hub: Arc<Mutex<Hub>>,
+    member: u32,
+    /// The numbers that overlays of this instance have for all of the process.
+    overlays: HashMap<u32, u32>,
+}
+
+/// Gets hold of what is shared. No call leaves it half done when it panics, so that poison means nothing.
+pub(super) fn lock(hub: &Mutex<Hub>) -> MutexGuard<'_, Hub> {
+    hub.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Share {
+    /// That of a member.
+    pub(super) fn new(hub: Arc<Mutex<Hub>>, member: u32) -> Share {
+        Share { hub, member, overlays: HashMap::new() }
+    }
+
+    fn hub(&self) -> MutexGuard<'_, Hub> {
+        lock(&self.hub)
+    }
+
+    /// The header with the number that its overlay has for all of the process.
+    fn renumbered(&self, mut header: HeaderWords) -> HeaderWords {
+        if header.overlay() != 0 {
+            header.set_overlay(self.overlays.get(&header.overlay()).copied().unwrap_or(0));
+        }
+        header
+    }
+
+    pub fn send(&self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        let header = self.renumbered(header);
+        self.hub().send(self.member, to, header, source)
+    }
+
+    pub fn receive_to(
+        &self,
+        channel: usize,
+        deadline: Option<u64>,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        match self.hub().receive(channel, header, to) {
+            Err(ShmError::NotHere) if deadline.is_some() => Err(ShmError::TimedOut),
+            other => other,
+        }
+    }
+
+    pub fn poll(&self, channel: usize) -> Result<bool, ShmError> {
+        Ok(self.next_is_end(channel)?.is_some())
+    }
+
+    /// What waits on a channel: whether it is the channel's end; none if nothing does.
+    pub fn next_is_end(&self, channel: usize) -> Result<Option<bool>, ShmError> {
+        self.hub().next_is_end(channel)
+    }
+
+    pub fn wait_any(&self, channels: &[usize], deadline: Option<u64>) -> Result<usize, ShmError> {
+        for &channel in channels {
+            if self.poll(channel)? {
+                return Ok(channel);
+            }
+        }
+        Err(if deadline.is_some() { ShmError::TimedOut } else { ShmError::NotHere })
+    }
+
+    pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
+        self.hub().overlay(channel, number)
+    }
+
+    pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
+        let Some(&number) = self.overlays.get(&number) else { return false };
+        let hub = self.hub();
+        hub.endpoint.knows_overlay(&hub.far(to), number)
+    }
+
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+        let mut hub = lock(&self.hub);
+        let mut body = vec![0; plan.body_len() as usize];
+        plan.write_body(&mut body);
+        let ours = hub.overlay_number(plan.parts(), body)?;
+        let far = hub.far(to);
+        hub.endpoint.announce_overlay(&far, ours, plan)?;
+        drop(hub);
+        self.overlays.insert(number, ours);
+        Ok(())
+    }
+
+    pub fn send_loan(
+        &self,
+        to: &[usize],
+        header: HeaderWords,
+        loan: SharedLoan,
+        (head, number): (&[u8], u64),
+        body_len: u64,
+    ) -> Result<(), ShmError> {
+        let header = self.renumbered(header);
+        let len = (body_len - align_part(head.len() as u64)) as usize;
+        let bytes = Bytes::from_owner(Kept(loan.memory)).slice(..len);
+        let mut value = Value::None;
+        decode_array_to(1, body_len, head, bytes.clone(), &Limits::default(), &mut value)
+            .map_err(|error| ShmError::Malformed(error.to_string()))?;
+        let source = Contiguous { head, number, data: &bytes };
+        self.hub().send_value(self.member, to, header, || Ok(Some(Box::new(value))), &source)
+    }
+
+    pub fn end_channel(&self, channel: usize) -> Result<(), ShmError> {
+        self.hub().end_channel(channel)
+    }
+
+    pub fn count_iteration(&self) {
+        if let Some(page) = self.hub().page(self.member) {
+            page.count_iteration();
+        }
+    }
+
+    pub fn end(&self, failed: bool) {
+        self.hub().end_row(self.member, failed);
+    }
+
+    /// Tells the agent something of this instance, which is given by its number in the run.
+    pub fn tell(&self, what: impl FnOnce(Option<u32>) -> Request) -> Result<(), ShmError> {
+        let mut hub = self.hub();
+        let number = hub.number(self.member);
+        hub.endpoint.custodian().tell(&what(Some(number)))
+    }
+
+    pub fn set_interrupt_check(&self, check: Box<dyn Fn() -> bool + Send>) {
+        self.hub().endpoint.set_interrupt_check(check);
+    }
+
+    pub fn sender_of(&self, channel: usize) -> Option<String> {
+        self.hub().sender_of(channel)
+    }
+}
+
+/// Memory to be filled and sent, of this process alone.
+pub(crate) struct SharedLoan {
+    memory: Arc<OwnMemory>,
+}
+
+/// What was sent, for as long as somebody reads it.
+struct Kept(Arc<OwnMemory>);
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_ref()
+    }
+}
+
+impl SharedLoan {
+    pub fn new(len: u64) -> Result<SharedLoan, ShmError> {
+        Ok(SharedLoan { memory: Arc::new(OwnMemory::new(len)?) })
+    }
+
+    /// The bytes; none where another language has got hold of the memory, which writes through `start` then.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        Arc::get_mut(&mut self.memory).map_or(&mut [], OwnMemory::bytes_mut)
+    }
+
+    pub fn start(&self) -> *mut u8 {
+        self.memory.start()
+    }
+
+    pub fn pages(&self) -> Arc<dyn Any + Send + Sync> {
+        self.memory.clone()
+    }
+}
