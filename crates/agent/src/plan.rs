@@ -47,7 +47,7 @@ pub struct PlannedInstance {
 /// A port as the model has it.
 #[derive(Debug, Clone)]
 pub struct PlannedPort {
-    pub name: String,
+    pub name: Arc<str>,
     /// When it is used; `None` if the code decides.
     pub operator: Operator,
     /// Whether it sends.
@@ -91,7 +91,7 @@ impl Plan {
     /// The settings cannot be put into a message, which says why.
     pub fn of(model: &Resolved, run: &str) -> Result<Plan, String> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
-            name: port.name.to_string(),
+            name: port.name.shared(),
             operator: port.operator,
             sends: port.sends,
             vector: port.vector,
@@ -172,7 +172,7 @@ impl Plan {
     /// An end as people call it: `micro[3].init`, `macro.out[2]`.
     pub fn end_name(&self, end: End) -> String {
         let instance = &self.instances[end.instance as usize];
-        let port = instance.ports.get(end.port as usize).map_or("?", |port| &port.name);
+        let port = instance.ports.get(end.port as usize).map_or("?", |port| &*port.name);
         match end.slot {
             Some(slot) => format!("{}.{port}[{slot}]", instance.name),
             None => format!("{}.{port}", instance.name),
@@ -183,7 +183,7 @@ impl Plan {
 impl From<&PlannedPort> for PortInfo {
     fn from(port: &PlannedPort) -> PortInfo {
         PortInfo {
-            name: port.name.clone(),
+            name: port.name.to_string(),
             operator: match port.operator {
                 Operator::None if port.sends => Operator::OI.name().into(),
                 Operator::None => Operator::S.name().into(),

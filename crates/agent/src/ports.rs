@@ -39,7 +39,7 @@ pub fn agree(
             wrong.push(format!("the code declares the port \"{}\" twice; remove one of them", port.name));
             continue;
         }
-        match instance.ports.iter().position(|known| known.name == port.name) {
+        match instance.ports.iter().position(|known| *known.name == *port.name) {
             Some(at) => match differs(&instance.ports[at], port) {
                 Some(difference) => wrong.push(difference),
                 None => {
@@ -56,7 +56,7 @@ pub fn agree(
         }
     }
     for port in instance.ports.iter().filter(|port| port.connected && !port.implicit) {
-        if !declared.iter().any(|known| known.name == port.name) {
+        if !declared.iter().any(|known| *known.name == *port.name) {
             let known: Vec<&str> = declared.iter().map(|port| port.name.as_str()).collect();
             wrong.push(format!(
                 "the model joins a conduit to the port \"{}\" ({}), which the code does not declare (it declares {}); \

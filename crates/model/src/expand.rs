@@ -11,7 +11,7 @@ use crate::program::{Program, Resources};
 use crate::settings::Settings;
 use crate::structure::check_structure;
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The slot of an end that has none.
@@ -218,10 +218,19 @@ struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     fn new(config: &'a Configuration, flat: &'a FlatModel) -> Expander<'a> {
+        // Thousands of components have ports of the same names: one text for all.
+        let mut names: HashSet<&Identifier> = HashSet::new();
+        let mut once = |name: &'a Identifier| match names.get(name) {
+            Some(&known) => known,
+            None => {
+                names.insert(name);
+                name
+            }
+        };
         let ports: Vec<Vec<PortPlan>> = flat
             .components
             .iter()
-            .map(|c| c.ports.values().map(|p| PortPlan::new(&p.name, p.operator, p.inferred)).collect())
+            .map(|c| c.ports.values().map(|p| PortPlan::new(once(&p.name), p.operator, p.inferred)).collect())
             .collect();
         Expander { config, flat, problems: Vec::new(), ports }
     }

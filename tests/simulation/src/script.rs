@@ -385,7 +385,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
         let mut end = |instance: u32, operator: Operator| {
             let ports = &mut ports_of[instance as usize];
             ports.push(PlannedPort {
-                name: format!("port{number}"),
+                name: format!("port{number}").into(),
                 operator,
                 sends: operator.sends(),
                 vector: false,
