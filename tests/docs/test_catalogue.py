@@ -35,7 +35,7 @@ def plain(text):
 
 
 def said_in(path):
-    """What a source can say: every text of three words and more that is not within another message."""
+    """What a source can say: every text of three words and more that is not within another message, and no markup."""
     source = path.read_text().split("#[cfg(test)]")[0]
     if path.suffix == ".rs":
         source = re.sub(r"^\s*//.*$|\s//[^\n\"]*$|'\"'", "", source, flags=re.M)
@@ -44,6 +44,8 @@ def said_in(path):
     for match in TEXT.finditer(source):
         text = plain(match.group(1))
         words = re.findall(r"[A-Za-z]{2,}", text)
+        if text.startswith("<") and "/" in text:
+            continue
         if len(words) >= 3 and " " in text and not WITHIN.search(source[max(0, match.start() - 120): match.start()]):
             yield text
 
