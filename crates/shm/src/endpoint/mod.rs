@@ -11,6 +11,7 @@ mod send;
 mod served;
 mod source;
 mod stream;
+mod turns;
 mod wait;
 
 pub use arrived::Arrived;
@@ -186,6 +187,7 @@ pub struct Endpoint<C> {
     rang: bool,
     /// In the last long wait, whoever it was for was on this core too.
     crowded: bool,
+    turns: turns::Turns,
     /// Bytes that views hold, as last looked up, and those lent since.
     pinned_guess: u64,
     pinned_looks: u32,
@@ -288,6 +290,7 @@ impl<C: Custodian> Endpoint<C> {
             stirred: false,
             rang: false,
             crowded: false,
+            turns: turns::Turns::default(),
             pinned_guess: 0,
             pinned_looks: 0,
             pinned_limit,

@@ -44,6 +44,15 @@ pub(crate) enum Awaiting<'a> {
     Memory,
 }
 
+/// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns; and whether
+/// the endpoint spins and yields, or sleeps at once.
+struct Wait {
+    began: u64,
+    seen: u64,
+    deadline: Deadline,
+    may_yield: bool,
+}
+
 impl<C: Custodian> Endpoint<C> {
     /// Waits until `done` says so. `what` is what others can do about it (`FOR_MESSAGES`, `FOR_CREDIT`).
     ///
@@ -57,13 +66,18 @@ impl<C: Custodian> Endpoint<C> {
         mut done: impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         self.tidy();
+        let mut began = None;
         if std::mem::take(&mut self.rang) {
             // Who was woken may stand on this core's queue, and takes a while in any case.
-            self.custodian.give_way();
+            began = self.step_aside();
         }
         for i in 0..BRIEF {
             self.take_in()?;
             if done(self)? {
+                if let Some(began) = began {
+                    let now = self.custodian.now();
+                    self.waited(&awaiting, began, now);
+                }
                 return Ok(());
             }
             if i % 64 == 0 {
@@ -75,48 +89,73 @@ impl<C: Custodian> Endpoint<C> {
             }
             std::hint::spin_loop();
         }
-        let began = self.custodian.now();
-        let mut seen = began;
-        let result = match self.yield_shortly(deadline, began, &mut seen, &mut done) {
+        let began = began.unwrap_or_else(|| self.custodian.now());
+        let mut wait = Wait { began, seen: began, deadline, may_yield: self.turns.may_yield() };
+        let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
                 self.begin_wait(&awaiting, deadline.is_some(), began);
-                let result = self.wait_long(&awaiting, what, deadline, began, &mut seen, &mut done);
+                let result = self.wait_long(&awaiting, what, &mut wait, &mut done);
                 self.status().end_wait();
                 result
             }
             Ok(true) => Ok(()),
             Err(error) => Err(error),
         };
-        self.status().count_wait(seen.saturating_sub(began));
-        let cause = self.cause(&awaiting);
-        self.timeline.note(&self.front, cause, began, seen);
+        self.waited(&awaiting, began, wait.seen);
         result
+    }
+
+    /// A wait is over: counts it.
+    fn waited(&mut self, awaiting: &Awaiting<'_>, began: u64, ended: u64) {
+        self.status().count_wait(ended.saturating_sub(began));
+        let cause = self.cause(awaiting);
+        self.timeline.note(&self.front, cause, began, ended);
+    }
+
+    /// Yields once, where that is worth while. When, if so.
+    fn step_aside(&mut self) -> Option<u64> {
+        if !self.turns.may_yield() {
+            return None;
+        }
+        let began = self.custodian.now();
+        self.custodian.give_way();
+        let took = self.custodian.now().saturating_sub(began);
+        self.turns.took(took);
+        Some(began)
     }
 
     /// Where more are awake than there are cores: a few yields before anything is shown or asked, which is all that it
     /// takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
-        deadline: Deadline,
-        began: u64,
-        seen: &mut u64,
+        wait: &mut Wait,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
-        let until = deadline.map_or(began + SHORTLY_NS, |deadline| deadline.min(began + SHORTLY_NS));
-        while !self.board.may_spin() && *seen < until {
+        let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + SHORTLY_NS);
+        while wait.may_yield && !self.board.may_spin() && wait.seen < until {
             for _ in 0..4 {
                 self.custodian.give_way();
                 self.take_in()?;
                 if done(self)? {
-                    *seen = self.custodian.now();
+                    if self.look_at_clock(wait) {
+                        self.turns.paid();
+                    }
                     return Ok(true);
                 }
                 self.hear_agent()?;
             }
-            *seen = self.custodian.now();
+            self.look_at_clock(wait);
         }
         Ok(false)
+    }
+
+    /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.
+    fn look_at_clock(&mut self, wait: &mut Wait) -> bool {
+        let now = self.custodian.now();
+        let kept = self.turns.took(now.saturating_sub(wait.seen));
+        (wait.seen, wait.may_yield) = (now, wait.may_yield && !kept);
+        !kept
     }
 
     /// Whether somebody who is waited for is awake on this very core, where spinning would keep it from running.
@@ -242,22 +281,26 @@ impl<C: Custodian> Endpoint<C> {
         &mut self,
         awaiting: &Awaiting<'_>,
         what: u32,
-        deadline: Deadline,
-        began: u64,
-        seen: &mut u64,
+        wait: &mut Wait,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
         let mut yields = 0;
-        let mut spinning = self.board.may_spin();
+        let mut spinning = wait.may_yield && self.board.may_spin();
         if spinning {
             self.crowded = self.shares_core(awaiting);
             spinning = !self.crowded;
         }
-        let (mut turn, mut awake_since) = (began, began);
+        let (mut turn, mut awake_since) = (wait.began, wait.began);
         loop {
             self.take_in()?;
             if done(self)? {
+                if yields > 0 {
+                    self.look_at_clock(wait);
+                }
+                if wait.may_yield {
+                    self.turns.paid();
+                }
                 return Ok(());
             }
             looks = looks.wrapping_add(1);
@@ -277,35 +320,36 @@ impl<C: Custodian> Endpoint<C> {
                     return Ok(());
                 }
             }
-            *seen = self.custodian.now();
-            if deadline.is_some_and(|deadline| *seen >= deadline) {
+            self.look_at_clock(wait);
+            if wait.deadline.is_some_and(|deadline| wait.seen >= deadline) {
                 self.looked_in_vain()?;
                 return Err(ShmError::TimedOut);
             }
-            spinning = spinning && *seen - began < SPIN_NS && self.board.may_spin();
+            spinning = spinning && wait.may_yield && wait.seen - wait.began < SPIN_NS && self.board.may_spin();
             if spinning {
-                if *seen - turn >= TURN_NS {
+                if wait.seen - turn >= TURN_NS {
                     self.custodian.give_way();
-                    turn = *seen;
+                    turn = wait.seen;
                     self.crowded = self.shares_core(awaiting);
                     spinning = !self.crowded;
                 }
                 continue;
             }
-            if yields < YIELDS || *seen - awake_since < YIELD_NS {
+            if wait.may_yield && (yields < YIELDS || wait.seen - awake_since < YIELD_NS) {
                 yields = yields.saturating_add(1);
                 self.custodian.give_way();
                 continue;
             }
-            let over = self.park(what | FOR_MESSAGES, deadline.map(|deadline| deadline - *seen), done)?;
-            *seen = self.custodian.now();
+            let over =
+                self.park(what | FOR_MESSAGES, wait.deadline.map(|deadline| deadline - wait.seen), done)?;
+            wait.seen = self.custodian.now();
             if over {
                 return Ok(());
             }
             if self.custodian.is_gone() {
                 return Err(self.agent_gone());
             }
-            (yields, awake_since) = (0, *seen);
+            (yields, awake_since) = (0, wait.seen);
             self.crowded = self.shares_core(awaiting);
             if self.interrupt.as_ref().is_some_and(|check| check()) {
                 return Err(ShmError::Interrupted);

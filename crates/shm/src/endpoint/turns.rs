@@ -1,0 +1,73 @@
+//! Giving way: whether those who run meanwhile give the core back soon, or keep it for a slice of time, as a program
+//! that computes does. Then a process does better to sleep: who is woken comes before those who compute.
+
+/// A yield that takes longer has let somebody compute. The kernel's slices are longer than this, and a round of 32
+/// processes that hand on to each other is shorter.
+const KEPT_NS: u64 = 500_000;
+/// The most waits that go by before yielding is tried again.
+const MOST: u32 = 256;
+
+/// What an endpoint has learnt of its core.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Waits that are not to yield any more.
+    without: u32,
+    /// How many it were the last time.
+    last: u32,
+}
+
+impl Turns {
+    /// A wait begins: whether it may yield, or is to sleep after its first looks.
+    pub fn may_yield(&mut self) -> bool {
+        let may = self.without == 0;
+        self.without = self.without.saturating_sub(1);
+        may
+    }
+
+    /// A yield, or a few, took so many ns. Whether somebody kept the core, so that there should be no more of them.
+    pub fn took(&mut self, ns: u64) -> bool {
+        let kept = ns > KEPT_NS;
+        if kept {
+            self.last = (2 * self.last).clamp(1, MOST);
+            self.without = self.last;
+        }
+        kept
+    }
+
+    /// A wait ended while it yielded.
+    pub fn paid(&mut self) {
+        self.last /= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yields_go_on_while_they_are_short() {
+        let mut turns = Turns::default();
+        for _ in 0..1000 {
+            assert!(turns.may_yield());
+            assert!(!turns.took(20_000));
+        }
+    }
+
+    #[test]
+    fn the_longer_others_compute_the_rarer_are_yields_until_they_pay_again() {
+        let mut turns = Turns::default();
+        let mut yielded = 0;
+        for _ in 0..10_000 {
+            if turns.may_yield() {
+                yielded += 1;
+                assert!(turns.took(3_000_000));
+            }
+        }
+        assert!(yielded < 60, "{yielded} of 10,000 waits");
+        let until_next = |turns: &mut Turns| (0..).find(|_| turns.may_yield()).unwrap();
+        until_next(&mut turns);
+        (0..10).for_each(|_| turns.paid());
+        assert!(turns.took(3_000_000));
+        assert_eq!(until_next(&mut turns), 1);
+    }
+}
