@@ -472,3 +472,94 @@ def test_a_script_runs_a_submodel_class_as_light_components(tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     instances = json.loads((tmp_path / "run" / "run.json").read_text())["instances"]
     assert len({one["pid"] for one in instances}) == 1
+
+
+READER = """
+class Reader(Submodel):
+    def __init__(self, instance):
+        self.done = False
+    def initialise(self, instance):
+        pass
+    def is_done(self):
+        return self.done
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        instance.receive("in")
+        self.done = True
+    def observe_final(self, instance):
+        pass
+run_light(Reader)
+"""
+
+FEEDER = """
+import numpy as np
+instance = Instance({Operator.O_I: ["out", "other"]})
+while instance.reuse_instance():
+    for k in range(3000):
+        instance.send("out", Message(float(k), data=np.zeros(10_000)))
+    instance.send("other", Message(0.0, data=1))
+"""
+
+
+def test_what_is_sent_to_a_component_that_is_over_holds_up_nobody(run, python_program):
+    ran = run(f"""ymmsl_version: v0.1
+model:
+  name: retired
+  components:
+    feeder: {{implementation: feeder, ports: {{o_i: [out, other]}}}}
+    early: {{implementation: reader, ports: {{s: in}}}}
+    late: {{implementation: reader, ports: {{s: in}}}}
+  conduits:
+    feeder.out: early.in
+    feeder.other: late.in
+implementations:
+  feeder: {python_program("feeder", FEEDER)}
+  reader: {python_program("reader", READER)}
+ligament: {{light: [reader]}}
+""")
+    # Far more is sent than the conduit holds, and the reader takes one message of it.
+    assert ran.status == 0, ran.text
+    assert all(one["state"] == "done" for one in record(ran)["instances"])
+
+
+FINISHER = """
+class Finisher(Submodel):
+    def __init__(self, instance):
+        self.done = False
+    def initialise(self, instance):
+        instance.receive("in")
+    def is_done(self):
+        return True
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        pass
+    def observe_final(self, instance):
+        instance.finish()
+run_light(Finisher)
+"""
+
+STARTER = """
+instance = Instance({Operator.O_F: ["out"]})
+while instance.reuse_instance():
+    instance.send("out", Message(0.0, data=1))
+"""
+
+
+def test_a_component_that_signs_off_by_itself_is_told_that_it_is_over(run, python_program):
+    ran = run(f"""ymmsl_version: v0.1
+model:
+  name: finished
+  components:
+    starter: {{implementation: starter, ports: {{o_f: out}}}}
+    b: {{implementation: finisher, ports: {{f_init: in}}}}
+  conduits:
+    starter.out: b.in
+implementations:
+  starter: {python_program("starter", STARTER)}
+  finisher: {python_program("finisher", FINISHER)}
+ligament: {{light: [finisher]}}
+""")
+    assert ran.status == 1, ran.text
+    assert "b is over" in ran.text

@@ -89,6 +89,10 @@ impl Output {
     fn look(&mut self, limit: u64) -> Option<Result<String, String>> {
         let first = first_part(limit);
         let size = std::fs::metadata(&self.path).ok()?.len();
+        if size < self.until {
+            // It was emptied ("> /dev/stdout" in a script does that) and begins anew, without a gap.
+            self.until = 0;
+        }
         if self.refused || size - self.until.max(first).min(size) + first <= limit {
             return None;
         }

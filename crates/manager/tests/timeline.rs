@@ -182,6 +182,29 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
 }
 
 #[test]
+fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
+    let place = Place::new("any");
+    let mut recording = place.record(1 << 20);
+    let mut a = Waiter::new();
+    let any = What { activity: Activity::AnyMessage, id: None };
+    for at in [20_000, 40_000] {
+        let begun = Gained { waits: Some((any, ZERO + 1000)), ..a.gained.clone() };
+        recording.gained(0, &begun, ZERO + at, &Moment::Asked, &Pair);
+    }
+    a.wait(1000, 50_000, &mut None);
+    recording.gained(0, &a.take(), a.now, &Moment::Tick, &Pair);
+    // One that ends in vain counts for none, all of it.
+    let mut last = a.take();
+    last.sums.push((any, 3000, 1));
+    recording.gained(0, &last, a.now, &over(), &Pair);
+    recording.write().unwrap();
+    let waits = long_waits(&place.read(), true);
+    let sum =
+        |activity| waits.iter().filter(|wait| wait.activity == activity).map(|wait| wait.seconds).sum::<f64>();
+    assert_eq!((sum(Activity::AnyMessage), sum(Activity::Message)), (42e-6, 11e-6));
+}
+
+#[test]
 fn a_long_computation_is_seen_before_it_is_over() {
     let place = Place::new("heartbeat");
     let mut recording = place.record(1 << 20);

@@ -25,6 +25,7 @@ impl Core {
     pub(super) fn together_with(&self, me: u32) -> String {
         match self.wiring.members(me).len() {
             1 => String::new(),
+            2 => "; its process ran another instance too".into(),
             n => format!("; its process ran {} other instances too", n - 1),
         }
     }

@@ -43,7 +43,11 @@ impl Told {
         let took = in_seconds(self.timeline.end() as f64 / 1e9);
         match self.live {
             true => format!("{}: running for {took}", self.record.run),
-            false => format!("{}: {} after {took}", self.record.run, self.record.state.name()),
+            false => {
+                // As the summary says: to the end of the run, not to that of its last instance.
+                let took = self.record.duration.map_or(took, in_seconds);
+                format!("{}: {} after {took}", self.record.run, self.record.state.name())
+            }
         }
     }
 
@@ -93,6 +97,8 @@ fn refuse(json: bool, error: &str) -> i32 {
 /// Writes a file beside the one that is there, and then in its place.
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
     let wrong = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+    // What a link leads to is replaced, not the link: /dev/stdout is one.
+    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // A device, a pipe or the like is written as it is.
     if path.exists() && !path.is_file() {
         let file = std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;

@@ -53,6 +53,8 @@ pub(super) struct Hub {
     began: u64,
     /// Whose next step may be possible.
     ready: VecDeque<u32>,
+    /// Members that wait, or have waited, for room on a channel to another process.
+    short: Vec<u32>,
     /// Members that wait and whose rows do not show it yet.
     unshown: Vec<u32>,
     /// The names of ports, for messages to people.
@@ -98,6 +100,7 @@ impl Hub {
             members: members.collect(),
             began,
             ready: (0..light.members.len() as u32).collect(),
+            short: Vec::new(),
             unshown: Vec::new(),
             port_names,
             overlays: Vec::new(),
@@ -137,8 +140,8 @@ impl Hub {
         let value = if near > 0 { value()? } else { None };
         // What may fail comes first: after an error nobody has got anything.
         match (near, far) {
-            (0, _) => self.endpoint.send(to, header, source)?,
-            (_, Some(far)) => self.endpoint.send(&far, header, source)?,
+            (0, _) => self.send_outside(to, header, source)?,
+            (_, Some(far)) => self.send_outside(&far, header, source)?,
             // What leaves the process as well is counted there.
             (_, None) if header.is_data() => {
                 let bytes = source.body_len() * to.len() as u64;
@@ -152,6 +155,20 @@ impl Hub {
         let overdrawn = self.endpoint.take_overdrawn();
         self.members[member as usize].overdrawn.extend(overdrawn);
         Ok(())
+    }
+
+    /// Sends to other processes. After an error nobody owes anything for it.
+    fn send_outside(
+        &mut self,
+        to: &[usize],
+        header: HeaderWords,
+        source: &impl Source,
+    ) -> Result<(), ShmError> {
+        let sent = self.endpoint.send(to, header, source);
+        if sent.is_err() {
+            drop(self.endpoint.take_overdrawn());
+        }
+        sent
     }
 
     /// How many of the channels are within the process; and the others, if there are both.
@@ -373,6 +390,9 @@ impl Hub {
     pub fn lacks(&mut self, member: u32, lack: Lack) {
         self.members[member as usize].lacks = Some(lack);
         self.unshown.push(member);
+        if self.far_room(member).is_some() {
+            self.short.push(member);
+        }
     }
 
     fn wake(&mut self, member: u32) {
@@ -383,8 +403,11 @@ impl Hub {
     /// A member is over. What waits for it on these channels goes.
     pub fn retire(&mut self, member: u32, channels: impl Iterator<Item = usize>) {
         self.members[member as usize].over = true;
-        let incoming = self.incoming;
-        for inner in channels.filter_map(|channel| channel.checked_sub(incoming)) {
+        for channel in channels {
+            let Some(inner) = channel.checked_sub(self.incoming) else {
+                self.endpoint.discard(channel);
+                continue;
+            };
             while self.inner[inner].pop(&mut self.pool).is_some() {}
             self.room_came(inner);
         }
@@ -422,18 +445,25 @@ impl Hub {
     }
 
     fn waiting_for_room(&self) -> Vec<Overdrawn> {
-        let room = |standing: &Standing| match standing.lacks {
+        self.short.iter().filter_map(|&member| self.far_room(member)).collect()
+    }
+
+    /// The channel to another process on which a member lacks room.
+    fn far_room(&self, member: u32) -> Option<Overdrawn> {
+        match self.members[member as usize].lacks {
             Some(Lack::Room(one)) if one.channel < self.outgoing => Some(one),
             _ => None,
-        };
-        self.members.iter().filter_map(room).collect()
+        }
     }
 
     /// Wakes those for whom something has come.
     fn sort(&mut self, came: Idle) -> Option<u64> {
         for channel in came.arrived {
             let member = self.receivers[channel as usize];
-            if self.members[member as usize].lacks == Some(Lack::Message(channel as usize)) {
+            // What comes for one that is over goes, or its sender would wait for room for ever.
+            if self.members[member as usize].over {
+                self.endpoint.discard(channel as usize);
+            } else if self.members[member as usize].lacks == Some(Lack::Message(channel as usize)) {
                 self.wake(member);
             }
         }
@@ -443,11 +473,11 @@ impl Hub {
                 self.room_came(inner);
             }
         }
-        for member in 0..self.members.len() {
-            if let Some(Lack::Room(one)) = self.members[member].lacks {
-                if one.channel < self.outgoing && !self.is_overdrawn(one) {
-                    self.wake(member as u32);
-                }
+        for member in std::mem::take(&mut self.short) {
+            match self.far_room(member) {
+                Some(one) if self.is_overdrawn(one) => self.short.push(member),
+                Some(_) => self.wake(member),
+                None => {}
             }
         }
         came.look

@@ -13,8 +13,10 @@ use ligament_shm::ShmError;
 use ligament_wire::control::Request;
 use std::sync::{Arc, Mutex};
 
-/// Steps between two looks at the world outside.
+/// At most so many steps between two looks at the world outside.
 const STEPS: u32 = 64;
+/// A look at the world outside after a time, ns, that is long beside what it costs: steps may take long.
+const LOOK_AFTER: u64 = 100_000;
 
 /// What an instance does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,9 @@ enum Stage {
 
 /// An instance and its submodel.
 struct Member<S> {
-    instance: Instance,
+    // Goes first: it may still use the instance.
     submodel: S,
+    instance: Instance,
     stage: Stage,
     /// How far what the next function receives has been looked through.
     place: Place,
@@ -44,11 +47,13 @@ pub(super) struct Scheduler<S> {
     at_work: usize,
     /// The agent has asked for a look in this round.
     round: Option<u64>,
+    /// How long functions have run since the last look at the world outside, ns.
+    unlooked: u64,
 }
 
 impl<S: Submodel> Scheduler<S> {
     pub fn new(hub: Arc<Mutex<Hub>>) -> Scheduler<S> {
-        Scheduler { hub, members: Vec::new(), left: 0, at_work: 0, round: None }
+        Scheduler { hub, members: Vec::new(), left: 0, at_work: 0, round: None, unlooked: 0 }
     }
 
     /// Takes in the next instance, for which `make` makes the submodel.
@@ -87,7 +92,8 @@ impl<S: Submodel> Scheduler<S> {
             if let Some(member) = next {
                 self.advance(member as usize)?;
                 steps = steps.wrapping_add(1);
-                if steps % STEPS == 0 {
+                if steps % STEPS == 0 || self.unlooked > LOOK_AFTER {
+                    self.unlooked = 0;
                     let mut hub = lock(&self.hub);
                     let came = hub.look_around();
                     self.round = came.map_err(|error| cut_off(&mut hub, error))?.or(self.round);
@@ -135,7 +141,9 @@ impl<S: Submodel> Scheduler<S> {
             Ok(None) => {
                 let began = now();
                 let over = member.step();
-                lock(&self.hub).ran(number as u32, began, now());
+                let ended = now();
+                self.unlooked += ended.saturating_sub(began);
+                lock(&self.hub).ran(number as u32, began, ended);
                 over
             }
             Err(error) => Err(error),
@@ -167,6 +175,10 @@ fn cut_off(hub: &mut Hub, error: ShmError) -> Error {
 impl<S: Submodel> Member<S> {
     /// What keeps it from its next function.
     fn lack(&mut self) -> Result<Option<Lack>, Error> {
+        // Nothing comes any more for one that its own code has ended: its next call says so.
+        if self.instance.is_over() {
+            return Ok(None);
+        }
         let operator = match self.stage {
             Stage::Start => Operator::FInit,
             Stage::Step => Operator::S,

@@ -88,6 +88,8 @@ struct Progress {
     at: u64,
     counted: Counted,
     told: HashMap<What, Told>,
+    /// What it waited for when that wait was told of before it was over.
+    ahead: Option<What>,
     merger: Merger,
 }
 
@@ -176,8 +178,9 @@ impl Recording {
             }
             self.add_interval(instance, lane, interval, cause);
         }
+        let mut ahead = told_ahead(lane, gained);
         for &(what, ns, count) in &gained.sums {
-            self.add_to_total(instance, lane, what, ns, count, names);
+            self.add_to_total(instance, lane, (what, ns, count), &mut ahead, names);
         }
         let over = matches!(moment, Moment::Over(_));
         let now = if over && gained.ended > 0 { gained.ended } else { now };
@@ -269,6 +272,7 @@ impl Recording {
         self.add_interval(instance, lane, &interval, cause);
         if let Some(told) = lane.told.get_mut(&what) {
             told.ns += length;
+            lane.ahead = Some(what);
             Line::Total { cause, ns: length, count: 0 }.write(&mut self.text);
         }
     }
@@ -277,9 +281,8 @@ impl Recording {
         &mut self,
         instance: u32,
         lane: &mut Progress,
-        what: What,
-        ns: u64,
-        count: u64,
+        (what, ns, count): (What, u64, u64),
+        ahead: &mut u64,
         names: &impl Names,
     ) {
         let cause = self.number(instance, lane, what, names);
@@ -289,7 +292,9 @@ impl Recording {
         if more > 0 || often > 0 {
             told.ns += more;
             told.count += often;
-            Line::Total { cause, ns: more, count: often }.write(&mut self.text);
+            let known = more.min(*ahead);
+            *ahead -= known;
+            Line::Total { cause, ns: more - known, count: often }.write(&mut self.text);
         }
     }
 
@@ -349,6 +354,22 @@ fn to_append(path: &PathBuf) -> Result<File, String> {
 fn beginning(header: &Header) -> String {
     let json = serde_json::to_string(header).unwrap_or_default();
     format!("{}\n{json}\n", super::lines::MAGIC)
+}
+
+/// For how long, ns, the wait that was told of before it was over was told of as another than the one that it counts for
+/// now that it is over: a wait for any of several ports counts for the one on which something came.
+fn told_ahead(lane: &mut Progress, gained: &Gained) -> u64 {
+    // An instance is in one wait at a time: new sums say that it is over.
+    if gained.sums.is_empty() {
+        return 0;
+    }
+    let Some((what, told)) = lane.ahead.take().and_then(|what| Some((what, lane.told.get_mut(&what)?))) else {
+        return 0;
+    };
+    let own = gained.sums.iter().find(|(one, ..)| *one == what).map_or(0, |&(_, ns, _)| ns);
+    let ahead = told.ns.saturating_sub(own);
+    told.ns -= ahead;
+    ahead
 }
 
 /// What an interval itself has added to the sums, `length` of it.

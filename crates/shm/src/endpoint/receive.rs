@@ -261,6 +261,16 @@ impl<C: Custodian> Endpoint<C> {
     /// views hold more of the peers' memory than they may.
     #[inline(always)]
     fn count_in(&mut self, index: usize, held: u64, header: &HeaderWords) -> bool {
+        self.return_credit(index, held);
+        if header.is_data() {
+            self.front.status().count_received(header.body_len(), header.timestamp());
+        }
+        held == 0 || self.note_pinned(held) <= self.pinned_limit
+    }
+
+    /// Returns the credit of a message with `held` bytes in a slab.
+    #[inline(always)]
+    pub(super) fn return_credit(&mut self, index: usize, held: u64) {
         let channel = &mut self.receives[index];
         channel.credited += cost(held);
         if let Some(credit) = self.front.credit(index as u32) {
@@ -269,10 +279,6 @@ impl<C: Custodian> Endpoint<C> {
         if let Some(ring) = &self.inn[channel.peer].ring {
             ring.lent.link().wake_sender();
         }
-        if header.is_data() {
-            self.front.status().count_received(header.body_len(), header.timestamp());
-        }
-        held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
     /// What can wait for a moment in which there is nothing to receive: telling senders what was released, and

@@ -136,6 +136,16 @@ impl<C: Custodian> Endpoint<C> {
         (under_way > until).then_some(Needs { channel: out.id, budget: under_way })
     }
 
+    /// Lets go of all that waits on a channel, whose receiver is over: its sender gets its credit back, as if the
+    /// receiver had ended as a process of its own.
+    pub fn discard(&mut self, channel: usize) {
+        while let Some(message) = self.receives[channel].queue.pop_front() {
+            let held = if message.in_slab() { message.header.body_len() } else { 0 };
+            drop(message);
+            self.return_credit(channel, held);
+        }
+    }
+
     /// What is waiting to be received on a channel: whether it is the channel's end; none if nothing is.
     pub fn next_is_end(&self, channel: usize) -> Option<bool> {
         self.receives[channel].queue.front().map(|message| message.header.is_end())

@@ -9,8 +9,10 @@ use crate::status::Awaits;
 use crate::timeline::{Activity, Cause};
 use std::time::Duration;
 
-/// Looks before the clock is read at all: a few hundred nanoseconds.
+/// The first looks: some microseconds.
 const BRIEF: u32 = 256;
+/// Looks before the clock is read at all, one or two microseconds: a wait that is over by then is not counted.
+const UNCOUNTED: u32 = 64;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
 /// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
@@ -80,7 +82,10 @@ impl<C: Custodian> Endpoint<C> {
                 }
                 return Ok(());
             }
-            if i % 64 == 0 {
+            if i % UNCOUNTED == 0 {
+                if i == UNCOUNTED && began.is_none() {
+                    began = Some(self.custodian.now());
+                }
                 self.prepare();
                 self.hear_agent()?;
                 if self.crowded || !self.board.may_spin() {
@@ -89,8 +94,9 @@ impl<C: Custodian> Endpoint<C> {
             }
             std::hint::spin_loop();
         }
-        let began = began.unwrap_or_else(|| self.custodian.now());
-        let mut wait = Wait { began, seen: began, deadline, may_yield: self.turns.may_yield() };
+        let seen = self.custodian.now();
+        let began = began.unwrap_or(seen);
+        let mut wait = Wait { began, seen, deadline, may_yield: self.turns.may_yield() };
         let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
@@ -329,7 +335,7 @@ impl<C: Custodian> Endpoint<C> {
             if spinning {
                 if wait.seen - turn >= TURN_NS {
                     self.custodian.give_way();
-                    turn = wait.seen;
+                    (turn, yields) = (wait.seen, yields.max(1));
                     self.crowded = self.shares_core(awaiting);
                     spinning = !self.crowded;
                 }
