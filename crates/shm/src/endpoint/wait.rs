@@ -86,11 +86,13 @@ impl<C: Custodian> Endpoint<C> {
                 if i == UNCOUNTED && began.is_none() {
                     began = Some(self.custodian.now());
                 }
-                self.prepare();
                 self.hear_agent()?;
                 if self.crowded || !self.board.may_spin() {
+                    // Whoever is waited for needs the core more than the next message does.
+                    self.reclaim();
                     break;
                 }
+                self.prepare();
             }
             std::hint::spin_loop();
         }
@@ -184,12 +186,17 @@ impl<C: Custodian> Endpoint<C> {
 
     /// What a wait can do for the next message to be sent.
     fn prepare(&mut self) {
-        self.pool.reclaim(super::send::done_with(&self.out));
+        self.reclaim();
         for _ in 0..CLAIMS {
             if !self.pool.claim(|| self.custodian.now()) {
                 break;
             }
         }
+    }
+
+    /// Takes back what readers have released.
+    fn reclaim(&mut self) {
+        self.pool.reclaim(super::send::done_with(&self.out));
     }
 
     /// Shows on the status page who is waited for.
