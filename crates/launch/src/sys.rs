@@ -112,8 +112,27 @@ fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDOUT_FILENO))?;
         check(libc::dup2(birth.output.as_raw_fd(), libc::STDERR_FILENO))?;
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        forget_handlers();
     }
     set_blocked(&birth.blocked)
+}
+
+/// Signals that the parent handles, as a script that runs a model may, do what they do by default. The program would see
+/// to that by itself, but until it is there, a handler would run in the parent's memory.
+///
+/// # Safety
+/// The process has handlers of its own: only they change.
+unsafe fn forget_handlers() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: all zeros is a sigaction; the kernel refuses numbers that are none, and they are left alone.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            let known = libc::sigaction(signal, std::ptr::null(), &mut now) == 0;
+            if known && ![libc::SIG_DFL, libc::SIG_IGN].contains(&now.sa_sigaction) {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+    }
 }
 
 /// Gives memory that is not used any more back to the system, where the allocator can.
