@@ -1,8 +1,9 @@
 //! Light components: many instances in one process, driven by the library. Their functions are called when what they
 //! receive is there, so that they never wait and share one thread.
 //!
-//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them; `share` is what
-//! one instance's calls do; `needs` says what must be there before a function is called.
+//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them, and `outside` in it
+//! the way to other processes; `share` is what one instance's calls do; `needs` says what must be there before a function
+//! is called.
 
 mod hub;
 mod needs;

@@ -1,0 +1,117 @@
+//! The world outside of the process: what comes from there, waiting for it, and showing who waits for what.
+
+use super::{Hub, Lack, Standing};
+use ligament_shm::endpoint::{Idle, Needs, Overdrawn};
+use ligament_shm::status::{now, Awaits};
+use ligament_shm::ShmError;
+
+impl Hub {
+    /// Takes in what has come from outside, without waiting.
+    pub fn look_around(&mut self) -> Result<Option<u64>, ShmError> {
+        let came = self.endpoint.look_around()?;
+        Ok(self.sort(came))
+    }
+
+    /// Waits until something comes from outside that may let one of the members go on, or the agent asks for a look
+    /// in a round, whose number comes back.
+    pub fn idle(&mut self) -> Result<Option<u64>, ShmError> {
+        self.show_waits();
+        self.endpoint.show_on(None);
+        let full = self.waiting_for_room();
+        let came = self.endpoint.idle(&full)?;
+        Ok(self.sort(came))
+    }
+
+    fn waiting_for_room(&self) -> Vec<Overdrawn> {
+        self.short.iter().filter_map(|&member| self.far_room(member)).collect()
+    }
+
+    /// The channel to another process on which a member lacks room.
+    pub(super) fn far_room(&self, member: u32) -> Option<Overdrawn> {
+        match self.members[member as usize].lacks {
+            Some(Lack::Room(one)) if one.channel < self.outgoing => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Wakes those for whom something has come.
+    fn sort(&mut self, came: Idle) -> Option<u64> {
+        for channel in came.arrived {
+            let member = self.receivers[channel as usize];
+            // What comes for one that is over goes, or its sender would wait for room for ever.
+            if self.members[member as usize].over {
+                self.endpoint.discard(channel as usize);
+            } else if self.members[member as usize].lacks == Some(Lack::Message(channel as usize)) {
+                self.wake(member);
+            }
+        }
+        for (id, budget) in came.budgets {
+            if let Some(inner) = self.inner.iter().position(|channel| channel.id == id) {
+                self.inner[inner].budget = budget;
+                self.room_came(inner);
+            }
+        }
+        for member in std::mem::take(&mut self.short) {
+            match self.far_room(member) {
+                Some(one) if self.is_overdrawn(one) => self.short.push(member),
+                Some(_) => self.wake(member),
+                None => {}
+            }
+        }
+        came.look
+    }
+
+    /// Rows show who waits for what.
+    fn show_waits(&mut self) {
+        let began = now();
+        for member in std::mem::take(&mut self.unshown) {
+            let standing = &self.members[member as usize];
+            let (Some(lack), false) = (standing.lacks, standing.shown) else { continue };
+            let needs = self.needs(lack);
+            self.show_waited(member, began);
+            let Some((page, list)) = self.endpoint.rows().and_then(|rows| rows.row(member)) else { continue };
+            match lack {
+                Lack::Message(_) => {
+                    let mut channels = std::iter::once(needs.channel);
+                    page.begin_wait(Awaits::Message(&mut channels), false, list, began);
+                }
+                Lack::Room(_) => {
+                    let Needs { channel, budget } = needs;
+                    page.begin_wait(Awaits::Credit { channel, needs: budget }, false, list, began);
+                }
+            }
+            self.members[member as usize].shown = true;
+        }
+    }
+
+    /// The channel that is lacked something on, by its number in the run, and what budget would do.
+    fn needs(&mut self, lack: Lack) -> Needs {
+        match lack {
+            Lack::Message(channel) => Needs {
+                channel: match channel.checked_sub(self.incoming) {
+                    Some(inner) => self.inner[inner].id,
+                    None => self.endpoint.number_of_incoming(channel),
+                },
+                budget: 0,
+            },
+            Lack::Room(one) => match one.channel.checked_sub(self.outgoing) {
+                Some(inner) => Needs { channel: self.inner[inner].id, budget: self.inner[inner].under_way() },
+                None => self.endpoint.is_short(one).unwrap_or(Needs { channel: u32::MAX, budget: 0 }),
+            },
+        }
+    }
+
+    /// Nothing has come since the agent asked for a look in this round: the rows of all that wait say so.
+    pub fn confirm(&mut self, round: u64) {
+        let looked = self.endpoint.looked();
+        for member in 0..self.members.len() {
+            let Standing { lacks: Some(lack), shown: true, .. } = self.members[member] else { continue };
+            let needs = self.needs(lack).budget;
+            let Some(page) = self.page(member as u32) else { continue };
+            match looked {
+                Some(holding) => page.confirm(round, holding, needs),
+                None => page.stir(),
+            }
+        }
+    }
+}
