@@ -60,7 +60,7 @@ class Run:
         if name == plan.victim or both:
             hold = cell.fault in ("kill", "stop") and plan.detail != "itself"
             if cell.who in ("c", "python"):
-                hold = hold and cell.moment == "ending"
+                hold = hold and cell.moment in ("starting", "ending")
             elif cell.fault == "exception":
                 hold = "child"
             told |= {
