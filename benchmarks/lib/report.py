@@ -38,6 +38,18 @@ def size_name(bytes_):
     return f"{bytes_ >> 20} MiB" if bytes_ >= 1 << 20 else f"{bytes_ >> 10} KiB"
 
 
+def head(title, facts, repetitions, flags, programs):
+    """What is measured, where and how: a line for each fact, and one for each program with how it is tuned."""
+    print(f"{title}\n")
+    for name, value in facts.items():
+        print(f"  {name.replace('_', ' '):<20} {value}")
+    print(f"  {'repetitions':<20} {repetitions}")
+    print(f"  {'C flags':<20} gcc {' '.join(flags)}\n")
+    for program in programs:
+        print(f"  {program.name:<16} {program.tuning}")
+    print(flush=True)
+
+
 def table(title, columns, rows):
     """`rows` are (head, [cell or None, ...]); cells are numbers or text."""
     print(f"\n{title}")

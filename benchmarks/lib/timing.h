@@ -1,4 +1,4 @@
-// What every C program of a benchmark times with: the clock and the pause of a spinning loop.
+// What every C program of a benchmark times with: the clock, the pause of a spinning loop, and an order for times.
 #ifndef BENCHMARKS_TIMING_H
 #define BENCHMARKS_TIMING_H
 #include <stdint.h>
@@ -16,5 +16,11 @@ static inline uint64_t nanoseconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// For qsort.
+static inline int ascending(const void *x, const void *y) {
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
 }
 #endif

@@ -158,14 +158,9 @@ def figures(session, facts, versions):
 
 
 def print_head(session, facts, versions):
-    print("oversubscribed: rings of processes that share two cores\n")
-    for name, value in {**versions, **facts}.items():
-        print(f"  {name.replace('_', ' '):<20} {value}")
-    print(f"  {'repetitions':<20} {session.options.repetitions}, in turn; MPICH at most 2")
-    print(f"  {'C flags':<20} gcc {' '.join(programs.FLAGS)}\n")
-    for program in session.options.programs:
-        print(f"  {program.name:<16} {program.tuning}")
-    print(flush=True)
+    options = session.options
+    repetitions = f"{options.repetitions}, in turn; MPICH at most 2"
+    report.head("oversubscribed: rings of processes that share two cores", {**versions, **facts}, repetitions, programs.FLAGS, options.programs)
 
 
 def main(words):

@@ -106,11 +106,6 @@ static double processor_seconds(void) {
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static int ascending(const void *x, const void *y) {
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 // ---- one stage, at position 0 and at the others --------------------------------------------------------------
 enum { MOST_LAPS = 1 << 20 };
 

@@ -320,14 +320,9 @@ def draw(session, path):
 
 
 def print_head(session, facts, versions):
-    print("pingpong: one-way time between two pinned processes\n")
-    for name, value in {**versions, **facts}.items():
-        print(f"  {name.replace('_', ' '):<20} {value}")
-    print(f"  {'repetitions':<20} {session.options.repetitions}, interleaved; zeromq, file, muscle3 at most 3; echo 1")
-    print(f"  {'C flags':<20} gcc {' '.join(peers.FLAGS)}\n")
-    for program in session.options.programs:
-        print(f"  {program.name:<16} {program.tuning}")
-    print(flush=True)
+    options = session.options
+    repetitions = f"{options.repetitions}, interleaved; zeromq, file, muscle3 at most 3; echo 1"
+    report.head("pingpong: one-way time between two pinned processes", {**versions, **facts}, repetitions, peers.FLAGS, options.programs)
 
 
 def print_distance(session):

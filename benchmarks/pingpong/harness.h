@@ -155,11 +155,6 @@ static double processor_seconds(void) {
 }
 
 // ---- the two loops -------------------------------------------------------------------------------------------
-static int ascending(const void *x, const void *y) {
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 // How many different values there are; sorts the list.
 static long distinct(uint64_t *list, long n) {
     qsort(list, (size_t)n, sizeof *list, ascending);

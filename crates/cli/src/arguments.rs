@@ -1,8 +1,10 @@
 //! The command line: what can be asked for.
 
+use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Couples simulation codes into one multiscale model.
 #[derive(Debug, Parser)]
@@ -256,7 +258,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
             return error.exit_code();
         }
     };
-    match arguments.command {
+    let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
@@ -277,12 +279,24 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
             print(&format!("ligament {}\n", env!("CARGO_PKG_VERSION")));
             crate::DONE
         }
+    };
+    match status {
+        crate::DONE if LOST.load(Ordering::Relaxed) => crate::FAILED,
+        status => status,
     }
 }
 
-/// Prints; a reader that went away (`| head`) is no error.
+/// Whether something that was to be printed is lost, so that a command has not done what it was asked for.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints; a reader that went away (`| head`) is no error. Any other loss is said once, and ends the command with an error.
 pub(crate) fn print(text: &str) {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
+    if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+        complain(&format!(
+            "the standard output cannot be written: {error}; give it another file, or make room"
+        ));
+    }
 }

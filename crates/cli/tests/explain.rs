@@ -1,5 +1,7 @@
 //! `ligament explain`, and that what goes wrong says where to read on.
 
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Output};
 
 fn ligament(arguments: &[&str]) -> Output {
@@ -66,4 +68,21 @@ fn what_check_finds_has_its_code_at_the_end_of_the_line() {
     let said = text(&ligament(&["check", model.to_str().unwrap()]).stderr);
     std::fs::remove_file(&model).unwrap();
     assert!(said.lines().any(|line| line.ends_with("[unknown-key]")), "{said}");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error_and_a_reader_that_goes_away_is_none() {
+    let into = |file: std::fs::File| {
+        Command::new(env!("CARGO_BIN_EXE_ligament")).arg("explain").stdout(file).output().unwrap()
+    };
+    let full = into(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    assert_eq!(full.status.code(), Some(1));
+    assert!(text(&full.stderr).contains("No space left on device"), "{}", text(&full.stderr));
+    assert!(text(&full.stderr).contains("ligament explain output-lost"), "{}", text(&full.stderr));
+
+    let (reader, writer) = UnixStream::pair().unwrap();
+    drop(reader);
+    let writer = OwnedFd::from(writer);
+    let gone = Command::new(env!("CARGO_BIN_EXE_ligament")).arg("explain").stdout(writer).output().unwrap();
+    assert_eq!((gone.status.code(), text(&gone.stderr)), (Some(0), String::new()));
 }

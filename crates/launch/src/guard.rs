@@ -315,7 +315,8 @@ mod tests {
         };
         let mut nowhere = command("/dev/null".into(), "");
         nowhere.directory = "/nowhere".into();
-        assert!(told(&mut guard, nowhere).contains("No such file"));
+        let why = told(&mut guard, nowhere);
+        assert!(why.contains("No such file") && why.contains("working directory /nowhere is gone"), "{why}");
         let mut data = command("/dev/null".into(), "");
         data.program = "/dev/null".into();
         assert!(told(&mut guard, data).contains("chmod +x"));

@@ -45,10 +45,15 @@ impl Command {
         })?;
         let pid = birth.start().map_err(|error| {
             let hint = match error.kind() {
-                std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?",
+                std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?".to_owned(),
+                std::io::ErrorKind::NotFound if !self.directory.is_dir() => {
+                    format!("; its working directory {} is gone", self.directory.display())
+                }
                 // The file itself was found when the command was prepared.
-                std::io::ErrorKind::NotFound => "; is the interpreter that its first line (#!) names there?",
-                _ => "",
+                std::io::ErrorKind::NotFound => {
+                    "; is the interpreter that its first line (#!) names there?".to_owned()
+                }
+                _ => String::new(),
             };
             format!("{} cannot be started: {error}{hint}", self.program.display())
         })?;

@@ -38,8 +38,9 @@ pub(crate) struct Outbound {
     /// Large messages wait per conduit; conduits take turns, frame by frame.
     large_ones: BTreeMap<u32, VecDeque<MessageId>>,
     turns: VecDeque<u32>,
-    /// Pieces to be sent once more, the oldest message first.
-    again: BTreeSet<Piece>,
+    /// Pieces of small and of large messages that are to be sent once more, the oldest message of a conduit first.
+    small_again: BTreeSet<Piece>,
+    large_again: BTreeSet<Piece>,
 }
 
 impl Outbound {
@@ -52,7 +53,8 @@ impl Outbound {
             small_ones: VecDeque::new(),
             large_ones: BTreeMap::new(),
             turns: VecDeque::new(),
-            again: BTreeSet::new(),
+            small_again: BTreeSet::new(),
+            large_again: BTreeSet::new(),
         }
     }
 
@@ -80,10 +82,7 @@ impl Outbound {
 
     /// The next piece of what goes before all else: pieces of small messages, first those that go once more.
     pub fn next_small(&mut self) -> Option<Piece> {
-        let small = self.small;
-        let lost = self.again.iter().find(|piece| piece.total <= small).copied();
-        if let Some(piece) = lost {
-            self.again.remove(&piece);
+        if let Some(piece) = self.small_again.pop_first() {
             return Some(piece);
         }
         let id = *self.small_ones.front()?;
@@ -96,10 +95,7 @@ impl Outbound {
 
     /// The next piece of a large message.
     pub fn next_large(&mut self) -> Option<Piece> {
-        let small = self.small;
-        let lost = self.again.iter().find(|piece| piece.total > small).copied();
-        if let Some(piece) = lost {
-            self.again.remove(&piece);
+        if let Some(piece) = self.large_again.pop_first() {
             return Some(piece);
         }
         let conduit = self.turns.pop_front()?;
@@ -118,11 +114,11 @@ impl Outbound {
     }
 
     pub fn has_small(&self) -> bool {
-        !self.small_ones.is_empty() || self.again.iter().any(|piece| piece.total <= self.small)
+        !self.small_ones.is_empty() || !self.small_again.is_empty()
     }
 
     pub fn has_large(&self) -> bool {
-        !self.turns.is_empty() || self.again.iter().any(|piece| piece.total > self.small)
+        !self.turns.is_empty() || !self.large_again.is_empty()
     }
 
     fn cut(&mut self, id: MessageId) -> (Piece, bool) {
@@ -138,7 +134,8 @@ impl Outbound {
     pub fn send_again(&mut self, id: MessageId, offset: u64, len: u32) {
         let Some(message) = self.leaving.get(&id) else { return };
         let piece = Piece { id, offset, len, total: message.total };
-        self.again.insert(piece);
+        let again = if piece.total <= self.small { &mut self.small_again } else { &mut self.large_again };
+        again.insert(piece);
     }
 
     /// A piece has arrived. Whether its message has, as a whole.
