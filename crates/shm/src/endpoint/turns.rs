@@ -14,6 +14,10 @@ pub(crate) struct Turns {
     without: u32,
     /// How many it were the last time.
     last: u32,
+    /// How often lingering after a yield has been worth while lately.
+    luck: i32,
+    /// Yields since it was tried.
+    untried: u32,
 }
 
 impl Turns {
@@ -32,6 +36,18 @@ impl Turns {
             self.without = self.last;
         }
         kept
+    }
+
+    /// A yield is over and nothing has come: whether to look on for a moment before the next one.
+    pub fn may_linger(&mut self) -> bool {
+        self.untried += 1;
+        self.luck > 0 || self.untried >= 16
+    }
+
+    /// Looked on for a moment, and something came or not.
+    pub fn lingered(&mut self, came: bool) {
+        self.untried = 0;
+        self.luck = if came { (self.luck + 2).min(8) } else { (self.luck - 1).max(-1) };
     }
 
     /// A wait ended while it yielded.

@@ -28,6 +28,8 @@ const CLAIMS: u32 = 8;
 /// cores. Fewer, and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELDS: u32 = 50;
 const YIELD_NS: u64 = 500_000;
+/// Looks after a yield, before the next one: as long as a hand-over between cores takes.
+const LINGER: u32 = 48;
 /// The longest park: then look whether the agent lives.
 const PARK: Duration = Duration::from_secs(1);
 
@@ -145,7 +147,19 @@ impl<C: Custodian> Endpoint<C> {
             for _ in 0..4 {
                 self.custodian.give_way();
                 self.take_in()?;
-                if done(self)? {
+                let mut over = done(self)?;
+                if !over && self.turns.may_linger() {
+                    for _ in 0..LINGER {
+                        std::hint::spin_loop();
+                        self.take_in()?;
+                        over = done(self)?;
+                        if over {
+                            break;
+                        }
+                    }
+                    self.turns.lingered(over);
+                }
+                if over {
                     if self.look_at_clock(wait) {
                         self.turns.paid();
                     }
