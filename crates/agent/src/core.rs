@@ -52,6 +52,8 @@ pub struct Core {
     address: String,
     ending: Option<Outcome>,
     over: bool,
+    /// Whether the run may go on elsewhere when all is over here.
+    held: bool,
 }
 
 impl Core {
@@ -94,7 +96,26 @@ impl Core {
             address,
             ending: None,
             over: false,
+            held: false,
         }
+    }
+
+    /// The run has other domains: it is over when all is over here and `release` was called.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// All is over elsewhere.
+    pub fn release(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.held = false;
+        self.end_if_all_gone(&mut out);
+        out
+    }
+
+    /// Whether no process of this domain is left, nor to come.
+    pub fn is_done_here(&self) -> bool {
+        self.endpoints().all(|me| matches!(self.instances[me as usize].phase, Phase::Gone(_)))
     }
 
     /// The run's plan.
@@ -318,7 +339,20 @@ impl Core {
             Order::Fail(what) => {
                 self.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
             }
+            Order::End(outcome) => self.end_with_others(outcome),
+            Order::Hurry => self.grace_is_over(),
+            Order::Release => self.release(),
         }
+    }
+
+    /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
+    fn end_with_others(&mut self, outcome: Outcome) -> Vec<Action> {
+        if let (Some(Outcome::Failed(known)), Outcome::Failed(told)) = (&mut self.ending, &outcome) {
+            if known.instance.is_some() && known.instance == told.instance {
+                known.exit = known.exit.or(told.exit);
+            }
+        }
+        self.stop(outcome)
     }
 
     /// The budget of a channel becomes so many bytes.
@@ -474,8 +508,7 @@ impl Core {
     }
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
-        let gone = |me: u32| matches!(self.instances[me as usize].phase, Phase::Gone(_));
-        if !self.over && self.endpoints().all(gone) {
+        if !self.over && !self.held && self.is_done_here() {
             self.over = true;
             self.ending.get_or_insert(Outcome::Done);
             out.push(Action::Over);

@@ -38,8 +38,10 @@ pub struct PlannedInstance {
     pub ports: Arc<[PlannedPort]>,
     /// Whether a person starts it.
     pub by_hand: bool,
-    /// The endpoint that serves it, if its program is light; else it has its own.
+    /// The endpoint that serves it, if its program is light, or if it lives elsewhere; else it has its own.
     pub shares: Option<u32>,
+    /// Whether it lives in another domain. To all here, one endpoint stands for all of those: the carrier's.
+    pub elsewhere: bool,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
 }
@@ -128,6 +130,7 @@ impl Plan {
                 ports: ports.clone(),
                 by_hand: model.program(i).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
                 shares: model.light_program(i).map(|program| *first_of.entry(program).or_insert(i)),
+                elsewhere: false,
                 log_level: log_level(model, &instance.name),
             });
         }
@@ -152,6 +155,23 @@ impl Plan {
             pinned_limit: model.ligament.reader_pinned,
             timeline: model.ligament.timeline != Some(0),
         })
+    }
+
+    /// The same run as domain `me` sees it, if `placement` has the domain of each instance: all that live elsewhere
+    /// share an endpoint, the carrier's. Numbers stay what they are.
+    pub fn in_domain(&self, placement: &[u32], me: u32) -> Plan {
+        let mut plan = self.clone();
+        let lives_elsewhere = |i: usize| placement.get(i).is_some_and(|&domain| domain != me);
+        let first = (0..plan.instances.len()).find(|&i| lives_elsewhere(i));
+        for (_, instance) in plan.instances.iter_mut().enumerate().filter(|(i, _)| lives_elsewhere(*i)) {
+            (instance.shares, instance.elsewhere) = (first.map(|first| first as u32), true);
+        }
+        plan
+    }
+
+    /// The endpoint that stands for all instances that live elsewhere, if there are any.
+    pub fn carrier(&self) -> Option<u32> {
+        self.instances.iter().find(|instance| instance.elsewhere).and_then(|instance| instance.shares)
     }
 
     /// The endpoint that serves an instance.

@@ -177,6 +177,7 @@ mod tests {
             .into(),
             by_hand: false,
             shares: None,
+            elsewhere: false,
             log_level: 1,
         }
     }

@@ -404,6 +404,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
         ports: ports.into(),
         by_hand: false,
         shares: None,
+        elsewhere: false,
         log_level: 1,
     };
     let instances = ports_of.into_iter().enumerate().map(instance).collect();

@@ -60,6 +60,9 @@ impl Core {
                     Instance { ours: true, .. } => Some(format!(
                         "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
                     )),
+                    _ if self.plan.instances[i].elsewhere => Some(format!(
+                        "\"{name}\" is run by another agent of this run; start by hand what runs where the command is"
+                    )),
                     _ if self.plan.endpoint_of(i as u32) != i as u32 => Some(self.runs_with_others(i as u32)),
                     Instance { phase: Phase::Waiting, .. } => None,
                     _ => Some(format!("\"{name}\" takes part already")),
@@ -176,7 +179,9 @@ impl Core {
             instance.pid = Some(caller.pid);
             out.push(Action::Watch { instance: index, pid: caller.pid });
         }
-        out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
+        if !self.is_carrier(index) {
+            out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
+        }
     }
 }
 

@@ -25,6 +25,7 @@ fn plan() -> Plan {
         ports: ports.into(),
         by_hand: false,
         shares: None,
+        elsewhere: false,
         log_level: 1,
     };
     let end = |instance, port| End { instance, port, slot: None };
