@@ -384,7 +384,7 @@ impl Runtime<'_> {
     }
 
     fn look(&mut self, seen: &[Observation], (used, limit): (u64, u64)) -> Vec<Order> {
-        let deeds = self.manager.look(seen, MessageMemory { used, limit });
+        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &[]);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 }

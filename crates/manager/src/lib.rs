@@ -17,7 +17,7 @@ mod waits;
 
 pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
-pub use deadlock::{Deadlock, Order, Watch};
+pub use deadlock::{Carrier, Deadlock, Order, Watch};
 pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory};
 pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;

@@ -17,6 +17,8 @@ use minicbor::{Decode, Encode};
 pub const VERSION: u32 = 1;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
+/// Bytes of files that an agent may have under way.
+pub const FILES_UNDER_WAY: u64 = 8 << 20;
 /// Most bytes of a file in one message.
 pub const MAX_PIECE: usize = 256 << 10;
 /// Longest line for the log, bytes; what is longer is cut by whoever sends it.
@@ -60,6 +62,9 @@ pub enum FromHead {
     /// All is over and written down; go.
     #[n(3)]
     Bye,
+    /// So many bytes of your files were written down, in all.
+    #[n(4)]
+    Wrote(#[n(0)] u64),
 }
 
 /// Who is there, and what it has.

@@ -29,16 +29,18 @@ pub struct Snapshot {
     pub lanes: Vec<Lane>,
 }
 
-/// What a carrier does.
+/// How much a carrier has to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Carried {
-    /// Grows with every message and every credit that it takes in, from either side.
-    #[n(0)]
-    pub moved: u64,
     /// Whether nothing is under way: it has just looked at all its rings and all credit, has nothing to pass on, and all
     /// that it has sent has arrived.
-    #[n(1)]
+    #[n(0)]
     pub quiet: bool,
+    /// Messages that went to other domains, and that came from there, ever.
+    #[n(1)]
+    pub sent: u64,
+    #[n(2)]
+    pub came: u64,
 }
 
 /// An instance.
