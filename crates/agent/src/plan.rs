@@ -1,6 +1,7 @@
 //! What an agent is told of a run: instances, their ports, and the channels between them. The number of a channel is
 //! its place in `channels`. An endpoint has the number of the first of the instances that it serves; that is the only
-//! one, but for those of a light program, which share a process.
+//! one, but for those of a light program, which share a process, and for those of other domains, for all of which one
+//! endpoint stands: the carrier.
 
 use crate::wiring::Wiring;
 use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
@@ -38,9 +39,9 @@ pub struct PlannedInstance {
     pub ports: Arc<[PlannedPort]>,
     /// Whether a person starts it.
     pub by_hand: bool,
-    /// The endpoint that serves it, if its program is light, or if it lives elsewhere; else it has its own.
+    /// The endpoint that serves it, if its program is light or it is elsewhere; else it has its own.
     pub shares: Option<u32>,
-    /// Whether it lives in another domain. To all here, one endpoint stands for all of those: the carrier's.
+    /// Whether it is in another domain, so that the carrier's endpoint serves it.
     pub elsewhere: bool,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
@@ -157,23 +158,6 @@ impl Plan {
         })
     }
 
-    /// The same run as domain `me` sees it, if `placement` has the domain of each instance: all that live elsewhere
-    /// share an endpoint, the carrier's. Numbers stay what they are.
-    pub fn in_domain(&self, placement: &[u32], me: u32) -> Plan {
-        let mut plan = self.clone();
-        let lives_elsewhere = |i: usize| placement.get(i).is_some_and(|&domain| domain != me);
-        let first = (0..plan.instances.len()).find(|&i| lives_elsewhere(i));
-        for (_, instance) in plan.instances.iter_mut().enumerate().filter(|(i, _)| lives_elsewhere(*i)) {
-            (instance.shares, instance.elsewhere) = (first.map(|first| first as u32), true);
-        }
-        plan
-    }
-
-    /// The endpoint that stands for all instances that live elsewhere, if there are any.
-    pub fn carrier(&self) -> Option<u32> {
-        self.instances.iter().find(|instance| instance.elsewhere).and_then(|instance| instance.shares)
-    }
-
     /// The endpoint that serves an instance.
     pub fn endpoint_of(&self, instance: u32) -> u32 {
         self.instances[instance as usize].shares.unwrap_or(instance)
@@ -181,7 +165,23 @@ impl Plan {
 
     /// Whether an endpoint serves the instances of a light program, and not one only.
     pub fn is_light(&self, endpoint: u32) -> bool {
-        self.instances[endpoint as usize].shares.is_some()
+        let instance = &self.instances[endpoint as usize];
+        instance.shares.is_some() && !instance.elsewhere
+    }
+
+    /// The same run as the agent of domain `me` sees it. `domain_of` has the domain of each instance; those of a light
+    /// program have the same.
+    pub fn in_domain(mut self, domain_of: &[u32], me: u32) -> Plan {
+        let carrier = domain_of.iter().position(|&domain| domain != me).map(|first| first as u32);
+        for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
+            (instance.elsewhere, instance.shares) = (true, carrier);
+        }
+        self
+    }
+
+    /// The endpoint that stands for all instances that are elsewhere, if there are any.
+    pub fn carrier(&self) -> Option<u32> {
+        self.instances.iter().position(|instance| instance.elsewhere).map(|first| first as u32)
     }
 
     /// Who is joined to whom.

@@ -10,15 +10,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Core {
-    /// All endpoints whose processes are this agent's to start, to await and to end: those of the domain, but for the
-    /// carrier, which stands for all that is elsewhere.
+    /// All endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.instances.len() as u32).filter(|&i| self.plan.endpoint_of(i) == i && !self.is_carrier(i))
-    }
-
-    /// Whether an endpoint stands for the instances that live elsewhere.
-    pub(super) fn is_carrier(&self, endpoint: u32) -> bool {
-        self.plan.instances[endpoint as usize].elsewhere
+        (0..self.instances.len() as u32).filter(|&i| self.plan.endpoint_of(i) == i)
     }
 
     /// Which instance an endpoint speaks of.
@@ -64,16 +58,11 @@ impl Core {
             };
             agreed.lists.push(list);
         }
-        if self.is_carrier(endpoint) {
-            return Ok(agreed);
-        }
         let here = |member: u32| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
         for &member in self.wiring.members(endpoint) {
             let slotted = here(member).unwrap_or_default();
             let registered = |peer: u32| match self.plan.endpoint_of(peer) == endpoint {
                 true => here(peer),
-                // What code elsewhere has made of its ports is known elsewhere.
-                false if self.plan.instances[peer as usize].elsewhere => None,
                 false => self.slotted[peer as usize].as_deref(),
             };
             ports::agree_with_peers(&self.plan, &self.wiring, member, slotted, registered)?;

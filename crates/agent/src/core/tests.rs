@@ -23,10 +23,8 @@ fn plan() -> Plan {
     let instance = |name: &str, ports: Vec<PlannedPort>| PlannedInstance {
         name: name.into(),
         ports: ports.into(),
-        by_hand: false,
-        shares: None,
-        elsewhere: false,
         log_level: 1,
+        ..PlannedInstance::default()
     };
     let end = |instance, port| End { instance, port, slot: None };
     Plan {

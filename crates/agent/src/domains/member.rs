@@ -49,7 +49,8 @@ pub struct Member {
     own: Vec<u32>,
     told: Vec<Option<Told>>,
     reports: Vec<wire::Report>,
-    lanes: Vec<wire::Lane>,
+    /// What timelines have gained: whose, what, and whether nothing more will come.
+    lanes: Vec<(u32, Gained, bool)>,
     /// The last round that was passed on.
     round: u64,
     pressing: u32,
@@ -61,7 +62,8 @@ pub struct Member {
 impl Member {
     /// Of domain `me` of a run whose instances are in these domains.
     pub fn new(placement: &[u32], me: u32) -> Member {
-        let own: Vec<u32> = (0u32..).zip(placement).filter(|(_, &domain)| domain == me).map(|(i, _)| i).collect();
+        let own: Vec<u32> =
+            (0u32..).zip(placement).filter(|(_, &domain)| domain == me).map(|(i, _)| i).collect();
         Member {
             told: vec![None; own.len()],
             own,
@@ -94,11 +96,10 @@ impl Member {
         (!reports.is_empty()).then(|| to_bytes(&FromAgent::Reports(reports)))
     }
 
-    /// What an instance's timeline has gained until `now` (ns of CLOCK_MONOTONIC), to go with the next snapshot, which
-    /// must be of the same moment.
-    pub fn gained(&mut self, instance: u32, gained: &Gained, over: bool, now: u64) {
+    /// What an instance's timeline has gained, to go with the next snapshot; `over`: nothing more will come.
+    pub fn gained(&mut self, instance: u32, gained: &Gained, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
-            self.lanes.push(lane_of(instance, gained, over, now));
+            self.lanes.push((instance, gained.clone(), over));
         }
     }
 
@@ -158,6 +159,8 @@ impl Member {
                 *told = seen;
             }
         }
+        let lanes = std::mem::take(&mut self.lanes);
+        let lane = |(instance, gained, over): (u32, Gained, bool)| lane_of(instance, &gained, over, now);
         to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
             at: now,
             round: self.round,
@@ -165,7 +168,7 @@ impl Member {
             memory_used,
             memory_limit,
             rows,
-            lanes: std::mem::take(&mut self.lanes),
+            lanes: lanes.into_iter().map(lane).collect(),
         })))
     }
 

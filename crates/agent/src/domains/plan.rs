@@ -137,11 +137,12 @@ fn tell_program(program: &Program) -> wire::Program {
 /// # Errors
 /// It has words that this version does not know.
 pub fn program_of(told: &wire::Program) -> Result<Program, String> {
-    let unknown = |what: &str, word: &str| format!("the program {} has an unknown {what}: \"{word}\"", told.name);
-    let name = Reference::new(&told.name).map_err(|error| format!("a program is called {:?}: {error}", told.name))?;
+    let unknown =
+        |what: &str, word: &str| format!("the program {} has an unknown {what}: \"{word}\"", told.name);
+    let name =
+        Reference::new(&told.name).map_err(|error| format!("a program is called {:?}: {error}", told.name))?;
     let mut program = Program::new(name);
-    program.base_env =
-        BaseEnv::from_name(&told.base_env).ok_or_else(|| unknown("base_env", &told.base_env))?;
+    program.base_env = BaseEnv::from_name(&told.base_env).ok_or_else(|| unknown("base_env", &told.base_env))?;
     program.execution_model = ExecutionModel::from_name(&told.execution_model)
         .ok_or_else(|| unknown("execution_model", &told.execution_model))?;
     program.modules.clone_from(&told.modules);
@@ -161,7 +162,11 @@ fn tell_resources(resources: Resources) -> wire::Resources {
             wire::Resources::MpiProcesses(mpi_processes as u64, threads_per_mpi_process as u64)
         }
         Resources::MpiNodes { nodes, mpi_processes_per_node, threads_per_mpi_process } => {
-            wire::Resources::MpiNodes(nodes as u64, mpi_processes_per_node as u64, threads_per_mpi_process as u64)
+            wire::Resources::MpiNodes(
+                nodes as u64,
+                mpi_processes_per_node as u64,
+                threads_per_mpi_process as u64,
+            )
         }
     }
 }
@@ -171,9 +176,10 @@ pub fn resources_of(told: wire::Resources) -> Resources {
     let number = |told: u64| usize::try_from(told).unwrap_or(usize::MAX);
     match told {
         wire::Resources::Threads(threads) => Resources::Threads { threads: number(threads) },
-        wire::Resources::MpiProcesses(processes, threads) => {
-            Resources::MpiProcesses { mpi_processes: number(processes), threads_per_mpi_process: number(threads) }
-        }
+        wire::Resources::MpiProcesses(processes, threads) => Resources::MpiProcesses {
+            mpi_processes: number(processes),
+            threads_per_mpi_process: number(threads),
+        },
         wire::Resources::MpiNodes(nodes, processes, threads) => Resources::MpiNodes {
             nodes: number(nodes),
             mpi_processes_per_node: number(processes),

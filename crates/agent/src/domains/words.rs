@@ -102,9 +102,7 @@ pub fn told_report(report: wire::Report) -> Report {
 pub fn order_of(order: &Order) -> Option<wire::Order> {
     Some(match order {
         Order::Budget { channel, bytes } => wire::Order::Budget { channel: *channel, bytes: *bytes },
-        Order::Look { round, instances } => {
-            wire::Order::Look { round: *round, instances: instances.clone() }
-        }
+        Order::Look { round, instances } => wire::Order::Look { round: *round, instances: instances.clone() },
         Order::End(outcome) => wire::Order::End(outcome_of(outcome)),
         Order::Hurry => wire::Order::Hurry,
         Order::Fail(_) | Order::Release => return None,
@@ -144,7 +142,12 @@ pub fn told_view(row: &wire::Row, at: u64) -> InstanceView {
         wire::Phase::Finished => Phase::Finished,
         wire::Phase::Gone(exit) => Phase::Gone(told_exit(exit)),
     };
-    InstanceView { phase, pid: row.pid, speaker: None, status: row.page.as_ref().map(|page| told_page(page, at)) }
+    InstanceView {
+        phase,
+        pid: row.pid,
+        speaker: None,
+        status: row.page.as_ref().map(|page| told_page(page, at)),
+    }
 }
 
 /// A status page at `now`, to be told.

@@ -1,0 +1,13 @@
+//! What stands in a domain for all instances that are elsewhere. To the instances here the carrier is an endpoint like
+//! any other; it carries what they send to the carriers of the other domains, and what those bring to the instances here.
+//! `logic` moves messages, and knows neither threads nor sockets; `carrier` runs it on two threads.
+#![forbid(unsafe_code)]
+
+mod carrier;
+mod heard;
+mod paths;
+
+pub use carrier::{Attachment, Carrier, Quiet};
+pub use heard::Heard;
+pub use ligament_net::{Event, Net};
+pub use paths::Paths;
