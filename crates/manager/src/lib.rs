@@ -5,6 +5,7 @@ mod clock;
 mod core;
 mod deadlock;
 mod directory;
+pub mod domains;
 mod explain;
 mod log;
 mod names;
