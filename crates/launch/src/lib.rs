@@ -8,10 +8,14 @@ mod environment;
 mod guard;
 mod keeper;
 mod line;
+mod nodes;
+mod placement;
 mod process;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
 pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, Guard, Told};
+pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};
+pub use placement::{needs, place, Need, PlaceOptions, Placement, Room};
 pub use process::{describe_signal, end_group, raise_open_files, Ended};
