@@ -10,7 +10,8 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             continue;
         };
         let shape = &component.multiplicity;
-        let within = indices.len() == shape.len() && indices.iter().zip(shape).all(|(index, length)| index < length);
+        let within =
+            indices.len() == shape.len() && indices.iter().zip(shape).all(|(index, length)| index < length);
         if !indices.is_empty() && !within {
             problems.push(Problem::error(
                 "place-for-nobody",

@@ -11,6 +11,7 @@ mod line;
 mod nodes;
 mod placement;
 mod process;
+pub mod site;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};

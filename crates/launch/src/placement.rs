@@ -167,7 +167,9 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
             largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(cores_of(needs[i].resources))));
             attempt(needs, rooms, &largest_first, exact).map_err(|_| error)
         })
-        .or_else(|error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) })
+        .or_else(
+            |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
+        )
 }
 
 /// What has been given away so far.

@@ -122,7 +122,8 @@ mod tests {
     fn host_files_of_open_mpi_and_of_mpich_say_the_same() {
         let path = std::env::temp_dir().join(format!("ligament-hosts-{}", std::process::id()));
         let wanted = [Node::new("a", 4), Node::new("b", 2), Node::new("c", None)];
-        for text in ["# ours\na slots=4 max_slots=8\nb slots=2 # two\n\nc\n", "a:4\nb:2 binding=user:0,1\nc\n"] {
+        for text in ["# ours\na slots=4 max_slots=8\nb slots=2 # two\n\nc\n", "a:4\nb:2 binding=user:0,1\nc\n"]
+        {
             std::fs::write(&path, text).unwrap();
             assert_eq!(read_hostfile(&path).unwrap(), wanted);
         }

@@ -17,8 +17,10 @@ pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, String> {
         }
     }
     let Some(text) = variable("LSB_MCPU_HOSTS") else {
-        return Err("LSB_DJOB_HOSTFILE cannot be read, and LSB_MCPU_HOSTS is not set; is this the job's first host?"
-            .into());
+        return Err(
+            "LSB_DJOB_HOSTFILE cannot be read, and LSB_MCPU_HOSTS is not set; is this the job's first host?"
+                .into(),
+        );
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let pairs = words.chunks(2).map(|pair| match pair {
@@ -51,9 +53,7 @@ mod tests {
 
     #[test]
     fn a_host_without_slots_is_refused() {
-        let only = |text: &'static str| {
-            nodes(&move |name| (name == "LSB_MCPU_HOSTS").then(|| text.into()))
-        };
+        let only = |text: &'static str| nodes(&move |name| (name == "LSB_MCPU_HOSTS").then(|| text.into()));
         for wrong in ["h1", "h1 two", "h1 4 h2", ""] {
             assert!(only(wrong).unwrap_err().contains("host slots"), "{wrong}");
         }

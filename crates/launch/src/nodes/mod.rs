@@ -64,10 +64,7 @@ pub struct Allocation {
 ///
 /// # Errors
 /// The environment says that there is one, and what it says of it cannot be understood.
-pub fn allocation(
-    variable: &dyn Fn(&str) -> Option<String>,
-    host: &str,
-) -> Result<Option<Allocation>, String> {
+pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Result<Option<Allocation>, String> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if let Some(job) = variable("SLURM_JOB_ID").filter(|_| variable("SLURM_JOB_NODELIST").is_some()) {
         let nodes = slurm::nodes(&variable)?;

@@ -6,18 +6,21 @@ use super::{Node, MOST_NODES};
 pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Node>, String> {
     let list = variable("SLURM_JOB_NODELIST").unwrap_or_default();
     let names = expand(&list).map_err(|why| {
-        format!("SLURM_JOB_NODELIST is \"{list}\", which cannot be understood: {why}; is it as Slurm has set it?")
+        format!(
+            "SLURM_JOB_NODELIST is \"{list}\", which cannot be understood: {why}; is it as Slurm has set it?"
+        )
     })?;
     let Some(cores) = variable("SLURM_JOB_CPUS_PER_NODE") else {
         return Ok(names.into_iter().map(|name| Node::new(name, None)).collect());
     };
-    let counts = repeated(&cores, names.len()).filter(|counts| counts.len() == names.len()).ok_or_else(|| {
-        format!(
+    let counts =
+        repeated(&cores, names.len()).filter(|counts| counts.len() == names.len()).ok_or_else(|| {
+            format!(
             "SLURM_JOB_CPUS_PER_NODE is \"{cores}\", which does not fit the {} nodes of SLURM_JOB_NODELIST, \
              \"{list}\"; is it as Slurm has set it?",
             names.len()
         )
-    })?;
+        })?;
     Ok(names.into_iter().zip(counts).map(|(name, cores)| Node::new(name, cores)).collect())
 }
 
