@@ -2,6 +2,7 @@
 //! resolved (`command`), and from that to a process that dies with its parent (`process`); and the guard (`guard`,
 //! and `keeper` on its own side), a small process that starts them all and outlives the run.
 
+pub mod agents;
 mod command;
 mod descendants;
 mod environment;
