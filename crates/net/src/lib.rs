@@ -4,14 +4,19 @@
 
 mod cargo;
 mod event;
+mod greeting;
+mod invitation;
 mod keys;
 mod listener;
 mod net;
+mod secure;
+mod socket;
 mod tuning;
 
 pub use cargo::Cargo;
 pub use event::Event;
-pub use keys::{Invitation, InvitationError, RunKeys};
+pub use invitation::{Invitation, InvitationError};
+pub use keys::RunKeys;
 pub use ligament_path::{MessageId, Nanos, StreamId};
 pub use listener::{Family, Listen, Listener};
 pub use net::Net;
