@@ -125,6 +125,8 @@ impl Core {
     pub fn release(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
         self.held = false;
+        // There is nobody left for whom anything could be under way.
+        self.carries = Carries::Nothing;
         self.end_if_all_gone(&mut out);
         out
     }

@@ -116,7 +116,8 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
         Some(Family::V6) => "IPv6 address (other than link-local)",
         None => "address (other than link-local)",
     };
-    let what = if named.is_empty() { "there is no interface" } else { "there is no such thing on the interface" };
+    let what =
+        if named.is_empty() { "there is no interface" } else { "there is no such thing on the interface" };
     Err(io::Error::new(
         io::ErrorKind::AddrNotAvailable,
         format!("{what} {name} with an {kind}; with addresses there are {}", names.join(", ")),
