@@ -24,6 +24,6 @@ pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
 pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{read_output, Outputs, DEFAULT_OUTPUT};
-pub use record::{some_of, InstanceRecord, RunRecord, RunState, WaitRecord};
+pub use record::{some_of, DomainRecord, InstanceRecord, RunRecord, RunState, WaitRecord};
 pub use summary::{in_bytes, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

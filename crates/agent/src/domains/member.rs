@@ -23,8 +23,6 @@ const PRESSED: u32 = 10;
 pub enum Heard {
     /// Of the logic of the agent.
     Order(Order),
-    /// A snapshot, at once.
-    Show,
     /// So many bytes of files were written down, in all.
     Wrote(u64),
     /// The run is over.
@@ -126,7 +124,7 @@ impl Member {
             wire::Order::End(_) => self.ending = true,
             _ => {}
         }
-        told_order(order).map_or(Heard::Show, Heard::Order)
+        Heard::Order(told_order(order))
     }
 
     /// How long after this the next snapshot is due.

@@ -109,15 +109,14 @@ pub fn order_of(order: &Order) -> Option<wire::Order> {
     })
 }
 
-/// The same, as it was told; none for what is not for the logic.
-pub fn told_order(order: wire::Order) -> Option<Order> {
-    Some(match order {
+/// The same, as it was told.
+pub fn told_order(order: wire::Order) -> Order {
+    match order {
         wire::Order::Budget { channel, bytes } => Order::Budget { channel, bytes },
         wire::Order::Look { round, instances } => Order::Look { round, instances },
         wire::Order::End(outcome) => Order::End(told_outcome(outcome)),
         wire::Order::Hurry => Order::Hurry,
-        wire::Order::Show => return None,
-    })
+    }
 }
 
 /// An instance at `now` (ns of CLOCK_MONOTONIC), to be told.

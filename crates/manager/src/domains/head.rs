@@ -61,6 +61,8 @@ pub struct Head {
     round: u64,
     /// For how long a domain may be silent.
     patience: Duration,
+    /// Whether no process of the head's own domain is left.
+    done_here: bool,
     released: bool,
 }
 
@@ -84,6 +86,7 @@ impl Head {
             members: names.into_iter().map(member).collect(),
             round: 0,
             patience,
+            done_here: false,
             released: false,
         }
     }
@@ -295,9 +298,14 @@ impl Head {
         self.members.iter().fold((used, limit), add)
     }
 
-    /// Whether no domain but the head's has anything left to do. Tells the head's own agent, once.
+    /// No process of the head's own domain is left.
+    pub fn done_here(&mut self) {
+        self.done_here = true;
+    }
+
+    /// Whether no process is left in any domain. Tells the head's own agent, once.
     pub fn release(&mut self) -> Option<Doing> {
-        let over = self.members.iter().all(|member| member.stage != Stage::Running);
+        let over = self.done_here && self.members.iter().all(|member| member.stage != Stage::Running);
         (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(Order::Release))
     }
 

@@ -237,9 +237,6 @@ pub enum Order {
     /// The time for ending cleanly is over.
     #[n(3)]
     Hurry,
-    /// A snapshot, at once.
-    #[n(4)]
-    Show,
 }
 
 /// A piece of a file.
