@@ -69,7 +69,8 @@ impl Invitation {
     /// It cannot be read, others can read it, or it is no invitation.
     pub fn read(path: &Path) -> Result<Invitation, InvitationError> {
         let name = path.display();
-        let failed = |error: io::Error| InvitationError(format!("{name}: the invitation cannot be read: {error}"));
+        let failed =
+            |error: io::Error| InvitationError(format!("{name}: the invitation cannot be read: {error}"));
         // Not to hang where somebody has left a pipe.
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -86,7 +87,9 @@ impl Invitation {
         }
         let (mine, owner) = (rustix::process::geteuid().as_raw(), about.uid());
         if owner != mine && owner != 0 && mine != 0 {
-            return wrong(format!("{name} belongs to user {owner}, not to you; take an invitation of your own run"));
+            return wrong(format!(
+                "{name} belongs to user {owner}, not to you; take an invitation of your own run"
+            ));
         }
         let mut text = String::new();
         file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;

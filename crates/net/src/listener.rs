@@ -87,8 +87,8 @@ impl Listener {
         self.addresses.clone()
     }
 
-    pub(crate) fn sockets(&self) -> &[OwnedFd] {
-        &self.sockets
+    pub(crate) fn into_sockets(self) -> Vec<OwnedFd> {
+        self.sockets
     }
 }
 
@@ -116,7 +116,8 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
         Some(Family::V6) => "IPv6 address (other than link-local)",
         None => "address (other than link-local)",
     };
-    let what = if named.is_empty() { "there is no interface" } else { "there is no such thing on the interface" };
+    let what =
+        if named.is_empty() { "there is no interface" } else { "there is no such thing on the interface" };
     Err(io::Error::new(
         io::ErrorKind::AddrNotAvailable,
         format!("{what} {name} with an {kind}; with addresses there are {}", names.join(", ")),

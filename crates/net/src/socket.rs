@@ -44,7 +44,8 @@ pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
 /// The address that a socket has here.
 pub(crate) fn address_of(socket: &OwnedFd) -> io::Result<SocketAddr> {
     let address = net::getsockname(socket)?;
-    SocketAddr::try_from(address).map_err(|_| io::Error::other("a listening socket has an address of its own kind"))
+    SocketAddr::try_from(address)
+        .map_err(|_| io::Error::other("a listening socket has an address of its own kind"))
 }
 
 /// The next guest, if there is one.
