@@ -127,12 +127,13 @@ impl Codec {
         };
         let packed = match method.0 & 15 {
             Method::LZ4 => lz4_flex::block::compress(bytes),
-            _ => {
+            Method::ZSTD => {
                 if self.packer.is_none() {
                     self.packer = zstd::bulk::Compressor::new(LEVEL).ok();
                 }
                 self.packer.as_mut()?.compress(bytes).ok()?
             }
+            _ => return None,
         };
         Some((method.0, packed))
     }

@@ -64,7 +64,8 @@ fn messages_of_all_sizes_arrive_whole_where_all_of_them_are_tried_to_be_packed()
 fn a_field_of_numbers_arrives_the_same_with_fewer_bytes_on_the_way() {
     let tuning = Tuning { compression: Compression::Always, ..Tuning::default() };
     let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
-    let field: Vec<u8> = (0..1 << 20).flat_map(|i| (300.0 + (f64::from(i) * 1e-3).sin()).to_le_bytes()).collect();
+    let field: Vec<u8> =
+        (0..1 << 20).flat_map(|i| (300.0 + (f64::from(i) * 1e-3).sin()).to_le_bytes()).collect();
     one.desk.checks = false;
     zero.send_bytes(1, 7, field.clone());
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[1].desk.count == 1);

@@ -76,7 +76,8 @@ impl Cargo for Desk {
     }
 
     fn room(&mut self, _: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
-        let bytes = self.arriving.get_mut(&id).unwrap_or_else(|| panic!("{id:?} has not begun, or is delivered"));
+        let bytes =
+            self.arriving.get_mut(&id).unwrap_or_else(|| panic!("{id:?} has not begun, or is delivered"));
         &mut bytes[offset as usize..offset as usize + len as usize]
     }
 
@@ -224,6 +225,8 @@ pub struct Proxy {
     pub delay: Nanos,
     /// Bytes that went through.
     pub through: u64,
+    /// What the listener says after its welcome is changed.
+    pub garbles: bool,
 }
 
 /// One connection through a proxy.
@@ -236,6 +239,8 @@ pub struct Link {
     /// Breaks when so many bytes have gone through.
     pub breaks_after: Option<u64>,
     through: u64,
+    /// How much each side has said.
+    said: [u64; 2],
     gone: bool,
 }
 
@@ -253,6 +258,7 @@ impl Proxy {
             record: None,
             delay: 0,
             through: 0,
+            garbles: false,
         }
     }
 
@@ -268,11 +274,19 @@ impl Proxy {
             }
             let sides = [near, far];
             let under_way = Default::default();
-            self.links.push(Link { sides, under_way, silent: false, breaks_after: None, through: 0, gone: false });
+            self.links.push(Link {
+                sides,
+                under_way,
+                silent: false,
+                breaks_after: None,
+                through: 0,
+                said: [0; 2],
+                gone: false,
+            });
         }
         let time = now();
         for link in self.links.iter_mut().filter(|link| !link.silent) {
-            self.through += link.carry(time, self.delay, &mut self.record);
+            self.through += link.carry(time, self.delay, self.garbles, &mut self.record);
         }
         self.links.retain(|link| !link.gone);
     }
@@ -295,7 +309,10 @@ impl Proxy {
     }
 }
 
+/// What may wait in a proxy.
 const MOST: usize = 1 << 20;
+/// The bytes of a listener's welcome.
+const WELCOME: u64 = 80;
 
 impl Link {
     fn waiting(&self, from: usize) -> usize {
@@ -303,13 +320,17 @@ impl Link {
     }
 
     /// Carries what there is; how much was taken in.
-    fn carry(&mut self, time: Nanos, delay: Nanos, record: &mut Option<Vec<u8>>) -> u64 {
+    fn carry(&mut self, time: Nanos, delay: Nanos, garbles: bool, record: &mut Option<Vec<u8>>) -> u64 {
         let mut taken = 0;
         for (from, to) in [(0, 1), (1, 0)] {
             let mut buffer = vec![0; 64 << 10];
             while self.waiting(from) < MOST {
                 match self.sides[from].read(&mut buffer) {
                     Ok(bytes) if bytes > 0 => {
+                        if garbles && from == 1 && self.said[1] >= WELCOME {
+                            buffer[..bytes].iter_mut().for_each(|byte| *byte ^= 0x55);
+                        }
+                        self.said[from] += bytes as u64;
                         self.under_way[from].push_back((time + delay, buffer[..bytes].to_vec()));
                         taken += bytes as u64;
                         if let Some(record) = record {
