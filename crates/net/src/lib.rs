@@ -3,12 +3,19 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod codec;
+mod connection;
 mod event;
 mod greeting;
+mod guest;
+mod incoming;
 mod invitation;
 mod keys;
 mod listener;
 mod net;
+mod outgoing;
+mod pays;
+mod peer;
 mod secure;
 mod socket;
 mod tuning;

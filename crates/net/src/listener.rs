@@ -87,8 +87,8 @@ impl Listener {
         self.addresses.clone()
     }
 
-    pub(crate) fn sockets(&self) -> &[OwnedFd] {
-        &self.sockets
+    pub(crate) fn into_sockets(self) -> Vec<OwnedFd> {
+        self.sockets
     }
 }
 
