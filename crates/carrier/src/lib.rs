@@ -3,6 +3,10 @@
 //! `logic` moves messages, and knows neither threads nor sockets; `threads` runs it on two of them.
 #![forbid(unsafe_code)]
 
+// Test files that are shared with other crates name this one.
+#[cfg(test)]
+extern crate self as ligament_carrier;
+
 mod carrier;
 mod heard;
 mod logic;

@@ -171,19 +171,6 @@ impl<C: Custodian> Logic<C> {
         self.look_at
     }
 
-    /// Whether the carrier is an endpoint.
-    pub fn is_attached(&self) -> bool {
-        matches!(self.stage, Stage::During(_))
-    }
-
-    /// Whether something has come that a pass would take in.
-    pub fn stirs(&self) -> bool {
-        match &self.stage {
-            Stage::During(side) => side.endpoint.stirs(),
-            _ => false,
-        }
-    }
-
     /// Where to sleep until somebody here has something for the carrier, after another look (`looks_again`).
     pub fn lie_down(&mut self) -> Option<Bed> {
         let Stage::During(side) = &mut self.stage else { return None };
