@@ -251,6 +251,11 @@ impl<C: Custodian> Endpoint<C> {
         self.sends[channel].budget
     }
 
+    /// How many of those that this endpoint sends to have ended.
+    pub fn ended(&self) -> usize {
+        self.out.iter().filter(|peer| peer.ended).count()
+    }
+
     /// Whether the receiver of a channel has ended.
     pub fn has_ended(&self, channel: usize) -> bool {
         self.out[self.sends[channel].peer].ended
@@ -270,6 +275,11 @@ impl<C: Custodian> Endpoint<C> {
         self.board.fall_asleep(self.bell());
         let seen = self.bell().lie_down(what);
         Bed { board: self.board.clone(), index: self.index, seen }
+    }
+
+    /// Wakes whoever lies there.
+    pub fn rouse(&self) {
+        self.bell().ring(|| {});
     }
 
     /// Nobody sleeps any more.
