@@ -1,17 +1,58 @@
-//! What the domains of a run hold in common: its keys, and the invitation that carries them.
+//! What the domains of a run hold in common: one secret, and the keys that follow from it.
 
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
-use std::net::SocketAddr;
-use std::path::Path;
 
-/// The keys of one run: a secret by which domains know each other, and the certificate that encryption is pinned to.
-#[derive(Clone)]
-pub struct RunKeys {}
+/// Bytes of the secret.
+pub(crate) const SECRET_BYTES: usize = 32;
+
+/// The keys of one run: whoever holds them is a part of it. All of them follow from one random secret, each under a
+/// label of its own: the key by which domains prove themselves (HMAC-SHA256), the name of the run in greetings, and
+/// the key pair (Ed25519) that both ends of an encrypted stream must show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunKeys {
+    secret: [u8; SECRET_BYTES],
+}
+
+/// A proof of holding a run's secret.
+pub(crate) type Tag = [u8; 32];
 
 impl RunKeys {
-    /// New keys.
+    /// New keys, from the kernel's random numbers.
+    ///
+    /// # Panics
+    /// The kernel has none.
     pub fn make() -> RunKeys {
-        todo!()
+        RunKeys { secret: random() }
+    }
+
+    pub(crate) fn from_secret(secret: [u8; SECRET_BYTES]) -> RunKeys {
+        RunKeys { secret }
+    }
+
+    pub(crate) fn secret(&self) -> &[u8; SECRET_BYTES] {
+        &self.secret
+    }
+
+    fn derived(&self, label: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.secret);
+        hmac::sign(&key, label.as_bytes()).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
+    /// The run, as greetings name it.
+    pub(crate) fn run(&self) -> [u8; 16] {
+        self.derived("ligament 1: run")[..16].try_into().expect("16 bytes")
+    }
+
+    /// The seed of the key pair for encryption.
+    pub(crate) fn identity(&self) -> [u8; 32] {
+        self.derived("ligament 1: identity")
+    }
+
+    /// What proofs are made with.
+    pub(crate) fn prover(&self) -> Prover {
+        Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")) }
     }
 }
 
@@ -21,67 +62,33 @@ impl fmt::Debug for RunKeys {
     }
 }
 
-/// What somebody needs to join a run. Whoever has it is let in.
-#[derive(Debug, Clone)]
-pub struct Invitation {
-    /// Of this format: 1.
-    pub version: u32,
-    /// What the run is called.
-    pub run: String,
-    /// Where the head of the run can be reached.
-    pub head: Vec<SocketAddr>,
-    /// Whether what is said is encrypted. Who says it is proved in any case.
-    pub encrypt: bool,
-    pub keys: RunKeys,
+/// Makes proofs and checks them.
+pub(crate) struct Prover {
+    key: hmac::Key,
 }
 
-/// Why an invitation is not taken: what is wrong, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvitationError(pub String);
+impl Prover {
+    /// A proof over some parts, for one purpose; no part's length may depend on who sends it.
+    pub fn prove(&self, purpose: &str, parts: &[&[u8]]) -> Tag {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(purpose.as_bytes());
+        parts.iter().for_each(|part| context.update(part));
+        context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
 
-impl fmt::Display for InvitationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+    /// Whether a proof is right; it takes the same time wherever it is wrong.
+    pub fn holds(&self, purpose: &str, parts: &[&[u8]], tag: &[u8]) -> bool {
+        let message: Vec<u8> = [purpose.as_bytes()].iter().chain(parts).copied().flatten().copied().collect();
+        hmac::verify(&self.key, &message, tag).is_ok()
     }
 }
 
-impl std::error::Error for InvitationError {}
-
-impl Invitation {
-    /// An invitation of this version.
-    pub fn new(run: impl Into<String>, head: Vec<SocketAddr>, encrypt: bool, keys: RunKeys) -> Invitation {
-        Invitation { version: 1, run: run.into(), head, encrypt, keys }
-    }
-
-    /// Reads a file that only its owner can read.
-    ///
-    /// # Errors
-    /// It cannot be read, others can read it, or it is no invitation.
-    pub fn read(path: &Path) -> Result<Invitation, InvitationError> {
-        let _ = path;
-        todo!()
-    }
-
-    /// Writes a new file that only its owner can read, in place of any other.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), InvitationError> {
-        let _ = path;
-        todo!()
-    }
-
-    /// Reads what `to_text` wrote.
-    ///
-    /// # Errors
-    /// With what is wrong.
-    pub fn from_text(text: &str) -> Result<Invitation, InvitationError> {
-        let _ = text;
-        todo!()
-    }
-
-    /// One JSON object.
-    pub fn to_text(&self) -> String {
-        todo!()
-    }
+/// Random bytes.
+///
+/// # Panics
+/// The kernel has none.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).expect("the kernel gives random numbers");
+    bytes
 }

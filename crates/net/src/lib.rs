@@ -3,15 +3,27 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod codec;
+mod connection;
 mod event;
+mod greeting;
+mod guest;
+mod incoming;
+mod invitation;
 mod keys;
 mod listener;
 mod net;
+mod outgoing;
+mod pays;
+mod peer;
+mod secure;
+mod socket;
 mod tuning;
 
 pub use cargo::Cargo;
 pub use event::Event;
-pub use keys::{Invitation, InvitationError, RunKeys};
+pub use invitation::{Invitation, InvitationError};
+pub use keys::RunKeys;
 pub use ligament_path::{MessageId, Nanos, StreamId};
 pub use listener::{Family, Listen, Listener};
 pub use net::Net;
