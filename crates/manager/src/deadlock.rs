@@ -57,11 +57,14 @@ pub struct Carrier {
     /// Messages that went to other domains, and that came from there, ever.
     pub sent: u64,
     pub came: u64,
+    /// What was told to other domains of what was received there, and what they told; bytes, wrapping.
+    pub told: u64,
+    pub credited: u64,
 }
 
 impl Carrier {
-    fn counts(&self) -> (u64, u64) {
-        (self.sent, self.came)
+    fn counts(&self) -> [u64; 4] {
+        [self.sent, self.came, self.told, self.credited]
     }
 }
 
@@ -70,7 +73,7 @@ impl Carrier {
 struct Calm {
     round: u64,
     /// What each carrier had counted.
-    counts: Vec<(u64, u64)>,
+    counts: Vec<[u64; 4]>,
     /// In which wait each instance was; 0 for those that were not asked.
     asked: Vec<u64>,
 }
@@ -197,6 +200,7 @@ impl Watch {
         let total = |of: fn(&Carrier) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
         carriers.iter().all(|carrier| carrier.quiet && carrier.round >= self.round)
             && total(|carrier| carrier.sent) == total(|carrier| carrier.came)
+            && total(|carrier| carrier.told) == total(|carrier| carrier.credited)
     }
 
     /// All carriers are quiet; if they are so after another round, nothing is under way.

@@ -3,9 +3,7 @@
 use super::{Runtime, ToStart, REDRAW};
 use crate::client::of_instances;
 use crate::observe::{gained, see_stopped, see_threads};
-use ligament_agent::{
-    Drain, Gained, Guard, Heard, Host, InstanceView, Order, Report, RunView, Started, State,
-};
+use ligament_agent::{Drain, Gained, Guard, Heard, Host, InstanceView, Order, Report, RunView, Started, State};
 use ligament_manager::timeline::{self, Recording};
 use ligament_manager::{output_in, workdir_in, Level, Moment, Observation};
 use std::time::Duration;
@@ -126,7 +124,9 @@ impl Host for Runtime<'_> {
         let mut seen = self.see(&view.instances, view.now);
         see_stopped(&mut seen, &view.instances);
         self.see_stopped_elsewhere(&mut seen);
-        let text = format!("how the run stands:\n{}", of_instances(self.manager.records(&seen)));
+        let mut records = self.manager.records(&seen);
+        self.say_where(&mut records);
+        let text = format!("how the run stands:\n{}", of_instances(records));
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),

@@ -7,6 +7,7 @@ mod prepare;
 mod spread;
 
 pub use ligament_manager::domains::Expected;
+pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
 
 use crate::view::View;

@@ -6,7 +6,7 @@ use crate::deadlock::Carrier;
 use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Piece, Snapshot};
+use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Snapshot};
 use std::time::Duration;
 
 /// What is to be done.
@@ -151,9 +151,7 @@ impl Head {
         let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
         member.ahead = Some(ahead);
         member.memory = (snapshot.memory_used, snapshot.memory_limit);
-        let carried = snapshot.carried;
-        let (quiet, sent, came) = (carried.quiet, carried.sent, carried.came);
-        member.carrier = Carrier { round: snapshot.round, quiet, sent, came };
+        member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
             self.seen[row.instance as usize] = Some((words::told_view(row, at), row.stopped));
@@ -284,9 +282,8 @@ impl Head {
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
-    pub fn carriers(&self, own: impl FnOnce() -> (bool, u64, u64)) -> Vec<Carrier> {
-        let (quiet, sent, came) = own();
-        let own = Carrier { round: self.round, quiet, sent, came };
+    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<Carrier> {
+        let own = carrier_of(self.round, own());
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
 
@@ -314,6 +311,11 @@ impl Head {
         let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
         there.map(|(domain, _)| Doing::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
     }
+}
+
+fn carrier_of(round: u64, carried: Carried) -> Carrier {
+    let Carried { quiet, sent, came, told, credited } = carried;
+    Carrier { round, quiet, sent, came, told, credited }
 }
 
 fn unseen() -> (InstanceView, bool) {

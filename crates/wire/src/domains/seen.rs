@@ -41,6 +41,11 @@ pub struct Carried {
     pub sent: u64,
     #[n(2)]
     pub came: u64,
+    /// What was told to other domains of what was received here, and what they told; bytes, wrapping.
+    #[n(3)]
+    pub told: u64,
+    #[n(4)]
+    pub credited: u64,
 }
 
 /// An instance.
