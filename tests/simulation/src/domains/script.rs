@@ -66,9 +66,9 @@ impl Script {
             control_delay: *random.of(&[MS / 10, 5 * MS, 100 * MS]),
             path_delay: *random.of(&[MS / 10, 5 * MS, 300 * MS]),
             cut: random.percent(20).then(|| (when, random.scaled(5_000 * MS))),
-            stopped: random.percent(15).then(|| {
-                (random.below(u64::from(n)) as u32, when, when + random.scaled(4_000 * MS))
-            }),
+            stopped: random
+                .percent(15)
+                .then(|| (random.below(u64::from(n)) as u32, when, when + random.scaled(4_000 * MS))),
             domains,
             placement,
             programs,

@@ -32,9 +32,15 @@ enum Event {
     Registers(u32),
     Wakes(u32),
     Computed(u32),
-    Exits { who: u32, signal: i32 },
+    Exits {
+        who: u32,
+        signal: i32,
+    },
     Carries(u32),
-    Arrives { domain: u32, cargo: Cargo },
+    Arrives {
+        domain: u32,
+        cargo: Cargo,
+    },
     /// The next word from a domain to the head, or to a domain from the head.
     Up(u32),
     Down(u32),
@@ -75,7 +81,7 @@ pub struct Stage<'s> {
     pub wrong: Vec<String>,
     /// How far each instance had come when a deadlock was named.
     pub doomed: Option<Vec<u64>>,
-    /// The faults that happened before anybody knew that the run ends.
+    /// What has gone wrong.
     pub faults: Vec<Trouble>,
 }
 
@@ -118,7 +124,8 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
             wrong.push(why);
         }
     }
-    let missing: Vec<String> = (1..script.domains).filter(never).map(|domain| format!("node{domain}")).collect();
+    let missing: Vec<String> =
+        (1..script.domains).filter(never).map(|domain| format!("node{domain}")).collect();
     if missing.is_empty() {
         if gathering.complete().is_none() {
             wrong.push("all have joined, and the run does not begin".into());
@@ -287,10 +294,11 @@ impl<'s> Stage<'s> {
 
     fn trouble(&mut self, trouble: Trouble) {
         self.tell(|| format!("TROUBLE: {trouble:?}"));
-        let known = self.sites.iter().any(|site| site.core.ending().is_some());
         match trouble {
             Trouble::Crash { who, .. } => {
-                if !matches!(self.world.processes[who as usize].life, Life::Runs | Life::Done) || !self.lives(who) {
+                if !matches!(self.world.processes[who as usize].life, Life::Runs | Life::Done)
+                    || !self.lives(who)
+                {
                     return;
                 }
                 self.exits(who, 11);
@@ -309,14 +317,16 @@ impl<'s> Stage<'s> {
                 }
             }
             Trouble::Stop { .. } => {
+                if self.sites[0].core.ending().is_some() {
+                    return;
+                }
+                self.faults.push(trouble);
                 let actions = self.sites[0].core.stop(Outcome::Stopped);
-                self.act(0, actions);
+                return self.act(0, actions);
             }
             Trouble::NeverJoins { .. } => return,
         }
-        if !known {
-            self.faults.push(trouble);
-        }
+        self.faults.push(trouble);
     }
 
     fn registers(&mut self, who: u32) {
@@ -470,6 +480,8 @@ impl<'s> Stage<'s> {
         let now = self.clock + self.sites[0].ahead;
         let doings = self.head.tick(now);
         self.do_all(doings);
+        let release = self.head.release().into_iter().collect();
+        self.do_all(release);
         let mut views = self.views(0);
         self.head.see(&mut views);
         let seen = self.manager.observe(&views, now);
@@ -509,7 +521,9 @@ impl<'s> Stage<'s> {
     }
 
     fn note(&mut self, report: Report) {
-        if let Some(Deed::Say { level, who, text } | Deed::Write { level, who, text }) = self.manager.report(report) {
+        if let Some(Deed::Say { level, who, text } | Deed::Write { level, who, text }) =
+            self.manager.report(report)
+        {
             self.log.push((level, who, text));
         }
     }

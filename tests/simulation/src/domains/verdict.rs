@@ -54,22 +54,22 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &m
             stage.faults
         ));
     }
-    if end == "done" && !stage.faults.is_empty() {
-        // A crash after the last word of an instance, or an agent that dies when all are told: nothing else.
-        let harmless = |fault: &Trouble| matches!(fault, Trouble::AgentDies { .. } | Trouble::Stop { .. });
-        if !stage.faults.iter().all(harmless) || stage.sites.iter().all(|site| site.alive) {
-            wrong.push(format!("the run is done, in spite of {:?}", stage.faults));
-        }
+    // An agent may die when all are told that it is over, and nobody misses it.
+    if end == "done" && !stage.faults.iter().all(|fault| matches!(fault, Trouble::AgentDies { .. })) {
+        wrong.push(format!("the run is done, in spite of {:?}", stage.faults));
     }
 }
 
 fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
     let Some(found) = stage.manager.deadlock() else { return };
+    for wait in &found.knot.waits {
+        if !stage.script.stuck[wait.instance as usize] {
+            wrong.push(format!("part{} was called dead, and is not", wait.instance));
+        }
+    }
+    // Behind a knot one may also wait for room.
     for wait in found.knot.waits.iter().chain(&found.behind) {
         let who = wait.instance as usize;
-        if !stage.script.stuck[who] {
-            wrong.push(format!("part{who} was called dead, and is not"));
-        }
         let before = stage.doomed.as_ref().map_or(0, |moved| moved[who]);
         if stage.world.processes[who].moved != before {
             wrong.push(format!("part{who} was called dead, and went on"));
@@ -79,8 +79,13 @@ fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
 
 fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
     for (domain, site) in stage.sites.iter().enumerate().filter(|(_, site)| site.alive) {
+        // Where two things go wrong at once, a domain may have met one of them before it heard of the other.
+        let met = |own: &Outcome| {
+            let Outcome::Failed(failure) = own else { return false };
+            stage.faults.len() > 1 && failure.instance.is_some_and(|who| crashed(stage, who))
+        };
         match site.core.ending() {
-            Some(own) if name(own) == name(outcome) => {}
+            Some(own) if name(own) == name(outcome) || met(own) => {}
             own => wrong.push(format!("domain {domain} ended as {own:?}, and the run as {outcome:?}")),
         }
         if !site.over {
@@ -94,13 +99,19 @@ fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut
     }
 }
 
+fn crashed(stage: &Stage<'_>, who: u32) -> bool {
+    stage.faults.iter().any(|fault| matches!(fault, Trouble::Crash { who: one, .. } if *one == who))
+}
+
 fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
     let culprit = match outcome {
         Outcome::Failed(failure) => failure.instance.map(|who| format!("part{who}")),
         _ => None,
     };
     for (level, who, text) in &stage.log {
-        if *level == Level::Error && who != "run" && Some(who) != culprit.as_ref() {
+        let known = |one: u32| crashed(stage, one) && *who == format!("part{one}");
+        let is_first = stage.faults.len() > 1 && (0..stage.script.placement.len() as u32).any(known);
+        if *level == Level::Error && who != "run" && Some(who) != culprit.as_ref() && !is_first {
             wrong.push(format!("the log blames {who}: {text}"));
         }
     }
@@ -110,7 +121,10 @@ fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<S
     for instance in &record.instances {
         let failed = instance.state == "failed";
         if failed != (culprit.as_ref() == Some(&instance.name)) {
-            wrong.push(format!("the record says of {}: {}; to blame is {culprit:?}", instance.name, instance.state));
+            wrong.push(format!(
+                "the record says of {}: {}; to blame is {culprit:?}",
+                instance.name, instance.state
+            ));
         }
         if *outcome == Outcome::Done && instance.state != "done" {
             wrong.push(format!("the run is done, and {} is {}", instance.name, instance.state));

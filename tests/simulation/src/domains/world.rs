@@ -52,10 +52,19 @@ pub struct Way {
 /// Something that passes between two carriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cargo {
-    Messages { channel: u32, count: u64 },
-    Credit { channel: u32, count: u64 },
+    Messages {
+        channel: u32,
+        count: u64,
+    },
+    Credit {
+        channel: u32,
+        count: u64,
+    },
     /// What was sent has arrived.
-    Word { domain: u32, count: u64 },
+    Word {
+        domain: u32,
+        count: u64,
+    },
 }
 
 /// What follows from a move.
@@ -95,7 +104,8 @@ impl<'s> World<'s> {
             started: 0,
             moved: 0,
         };
-        let way = |channel: &ligament_agent::plan::PlannedChannel| Way { budget: channel.budget, ..Way::default() };
+        let way =
+            |channel: &ligament_agent::plan::PlannedChannel| Way { budget: channel.budget, ..Way::default() };
         World {
             processes: vec![process; script.programs.len()],
             ways: script.plan.channels.iter().map(way).collect(),
