@@ -45,13 +45,13 @@ def draw(found, route, dx, file):
     figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12, 6.4), layout="constrained")
 
     discharge = np.concatenate([found[f"{reach}.discharges"][:, 1:] for reach in route], axis=1)
-    reach_ends = dx / 1000 * np.cumsum([found[f"{reach}.levels"].shape[1] for reach in route])
+    ends = dx / 1000 * np.cumsum([found[f"{reach}.levels"].shape[1] for reach in route])
     way = axes["way"]
     image = way.imshow(
-        discharge, origin="lower", aspect="auto", cmap="YlGnBu", vmin=0, extent=(0, reach_ends[-1], 0, hours[-1])
+        discharge, origin="lower", aspect="auto", cmap="YlGnBu", vmin=0, extent=(0, ends[-1], 0, hours[-1])
     )
-    figure.colorbar(image, ax=way, label="discharge [m³/s]", pad=0.02)
-    for begin, end, reach in zip([0, *reach_ends], reach_ends, route):
+    figure.colorbar(image, ax=way, label="discharge towards the sea [m³/s]", pad=0.02)
+    for begin, end, reach in zip([0, *ends], ends, route):
         way.axvline(end, color="black", linewidth=0.8)
         way.text((begin + end) / 2, 0.98 * hours[-1], reach, ha="center", va="top")
     way.set(xlabel="way from the hills to the sea [km]", ylabel="time [h]", title="A flood on its way to the sea")
@@ -59,10 +59,11 @@ def draw(found, route, dx, file):
     for reach in route:
         axes["levels"].plot(hours, found[f"{reach}.levels"][:, -1], color=colours[reach], label=reach)
         axes["flows"].plot(hours, found[f"{reach}.discharges"][:, -1], color=colours[reach], label=reach)
-    if "weather.sea" in found:
-        axes["levels"].plot(found["weather.time"] / 3600, found["weather.sea"], "--", color="grey", linewidth=1, label="sea")
+    if "weather.time" in found:
+        reported = found["weather.time"] / 3600
+        axes["levels"].plot(reported, found["weather.sea"], "--", color="grey", linewidth=1, label="sea")
         rain = axes["flows"].twinx()
-        rain.fill_between(found["weather.time"] / 3600, 3.6e6 * found["weather.rain"], color="tab:blue", alpha=0.25, linewidth=0)
+        rain.fill_between(reported, 3.6e6 * found["weather.rain"], color="tab:blue", alpha=0.25, linewidth=0)
         rain.set(ylabel="rain [mm/h]", ylim=(12, 0))
     axes["levels"].set(title="Level at the lower end of each reach", ylabel="m above mean sea level", xticklabels=[])
     axes["flows"].set(title="Discharge there, and rain", xlabel="time [h]", ylabel="m³/s")
@@ -77,12 +78,14 @@ def main():
     while instance.reuse_instance():
         reaches = instance.get_setting("reaches", "str").split()
         if len(reaches) != instance.get_port_length("levels"):
-            raise ValueError(f"the setting `reaches` names {len(reaches)}, and {instance.get_port_length('levels')} are joined")
+            joined = instance.get_port_length("levels")
+            raise ValueError(f"the setting `reaches` names {len(reaches)}, and {joined} are joined to this collector")
         found = gather(instance, reaches)
         frames = len(found[f"{reaches[0]}.levels"])
         found["time"] = instance.get_setting("frame_interval", "float") * np.arange(1, frames + 1)
         np.savez("canal_network.npz", **found)
-        draw(found, instance.get_setting("route", "str").split(), instance.get_setting("dx", "float"), "canal_network.png")
+        route, dx = instance.get_setting("route", "str").split(), instance.get_setting("dx", "float")
+        draw(found, route, dx, "canal_network.png")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-! What a Fortran code needs of ligament.h, by hand: structs and functions under their own names, and below them the calls
+! What a Fortran code needs of ligament.h, by hand: structs and functions under their own names; and below them the calls
 ! that reach.f90 makes, which end the program with the library's words if something is wrong.
 module ligament_calls
    use, intrinsic :: iso_c_binding
@@ -202,13 +202,14 @@ contains
       slots = int(length)
    end function
 
-   ! When a message is sent; the next one follows `interval` later, unless that is after the end.
-   type(lig_send_options) function at(time, interval, end)
-      real(c_double), intent(in) :: time, interval, end
+   ! The times of a message, and of the next one on its port if there is one more.
+   type(lig_send_options) function at(time, next, more)
+      real(c_double), intent(in) :: time, next
+      logical, intent(in) :: more
       at%size = c_sizeof(at)
       at%timestamp = time
-      at%next_timestamp = time + interval
-      at%has_next_timestamp = at%next_timestamp < end
+      at%next_timestamp = next
+      at%has_next_timestamp = more
    end function
 
    subroutine send_number(port, when, number)

@@ -90,7 +90,7 @@ def sea_level(time, ask):
 
 
 def simulate(settings):
-    """Levels and discharges of all reaches in each frame, as the collector has them: {"river.levels": [frame, cell]}."""
+    """Levels and discharges of all reaches, as the collector has them: {"river.levels": [frame, cell], ...}."""
     asks = lambda name: Asks(settings, name)
     run, weather, control, town = asks(""), asks("weather"), asks("controller"), asks("town")
     reaches = {name: Reach(asks(name)) for name in REACHES}

@@ -22,6 +22,7 @@ contains
    subroutine simulate()
       real(c_double), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
       type(inflow), allocatable :: above(:), below(:), lateral(:)
+      type(lig_send_options) :: now
       real(c_double) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
       integer :: n, i, step, steps, per_gauge, per_frame, per_film, frame
 
@@ -31,10 +32,10 @@ contains
       width = setting('width')
       roughness = setting('roughness')
       n = nint(setting('cells'))
-      steps = steps_in('t_max', dt)
-      per_gauge = steps_in('gauge_interval', dt)
-      per_frame = steps_in('frame_interval', dt)
-      per_film = steps_in('film_interval', dt) / per_frame
+      steps = times_in('dt', 't_max')
+      per_gauge = times_in('dt', 'gauge_interval')
+      per_frame = times_in('dt', 'frame_interval')
+      per_film = times_in('frame_interval', 'film_interval')
 
       bed = [(setting('bed_above') + (setting('bed_below') - setting('bed_above')) * (i - 0.5d0) / n, i = 1, n)]
       level = spread(setting('level'), 1, n)
@@ -50,9 +51,11 @@ contains
       frame = 0
       do step = 0, steps - 1
          time = step * dt
-         call send_number('level_above', at(time, dt, t_max), level(1))
-         call send_number('level_below', at(time, dt, t_max), level(n))
-         if (mod(step, per_gauge) == 0) call send_number('gauge', at(time, per_gauge * dt, t_max), level(n))
+         now = at(time, time + dt, step + 1 < steps)
+         call send_number('level_above', now, level(1))
+         call send_number('level_below', now, level(n))
+         if (mod(step, per_gauge) == 0) &
+            call send_number('gauge', at(time, time + per_gauge * dt, step + per_gauge < steps), level(n))
 
          call advance(level, bed, flow(1:n - 1), width, roughness, dt, dx)
          flow(0) = total('above', above, time + dt / 2)
@@ -67,13 +70,14 @@ contains
             flows(:, frame) = flow
          end if
          if (frame == per_film .or. step + 1 == steps) then
-            call send_array('levels', at(time + dt, per_film * per_frame * dt, t_max + dt / 2), levels(:, :frame))
-            call send_array('discharges', at(time + dt, per_film * per_frame * dt, t_max + dt / 2), flows(:, :frame))
+            now = at(time + dt, min(time + dt + per_film * per_frame * dt, t_max), step + 1 < steps)
+            call send_array('levels', now, levels(:, :frame))
+            call send_array('discharges', now, flows(:, :frame))
             frame = 0
          end if
       end do
       balance(2, 1) = width * dx * sum(level - bed)
-      call send_array('balance', at(t_max, dt, t_max), balance)
+      call send_array('balance', at(t_max, t_max, .false.), balance)
    end subroutine
 
    ! The flow through the faces between cells, after a step: the local inertial equation, friction implicit.
@@ -104,13 +108,12 @@ contains
       end do
    end function
 
-   ! How many steps of dt a time of the settings has.
-   integer function steps_in(name, dt)
-      character(len=*), intent(in) :: name
-      real(c_double), intent(in) :: dt
-      real(c_double) :: steps
-      steps = setting(name) / dt
-      steps_in = nint(steps)
-      if (steps_in < 1 .or. abs(steps_in - steps) > 1d-6) call fail(name // ' must be a multiple of dt')
+   ! How many times a time of the settings has another one in it.
+   integer function times_in(part, name)
+      character(len=*), intent(in) :: part, name
+      real(c_double) :: ratio
+      ratio = setting(name) / setting(part)
+      times_in = nint(ratio)
+      if (times_in < 1 .or. abs(times_in - ratio) > 1d-6) call fail(name // ' must be a multiple of ' // part)
    end function
 end program
