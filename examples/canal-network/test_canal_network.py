@@ -185,6 +185,43 @@ def test_water_does_the_same_in_however_many_reaches_a_canal_is_cut(tmp_path):
     assert 2 * (crossings[1] - crossings[0]) == pytest.approx(2 * 48 * 250 / np.sqrt(GRAVITY * 4), rel=0.005)
 
 
+def commands():
+    """What the page says to type."""
+    blocks = (HERE / "README.md").read_text().split("```\n")[1::2]
+    return [line for block in blocks for line in block.splitlines() if line.startswith(("make ", "ligament run "))]
+
+
+def installed(tmp_path, files):
+    """These files in a directory by themselves, and a shell in which Ligament is installed."""
+    for file in files:
+        shutil.copy(HERE / file, tmp_path)
+    shell = dict(cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    if subprocess.run(["ligament", "config", "--cflags"], **shell).returncode != 0:
+        pytest.skip("Ligament is not installed; `make build` installs it into .venv, whose bin goes first in PATH")
+    return lambda line: subprocess.run(["bash", "-c", line], **shell)
+
+
+@pytest.mark.parametrize("program, files", {
+    "reach": ["ligament_calls.f90", "reach.f90"], "gate": ["gate.cpp", "order.hpp"], "pump": ["pump.cpp", "order.hpp"],
+    "catchment": ["catchment.c"], "town": ["town.c"],
+}.items())
+def test_each_program_is_built_from_its_own_files_by_the_command_of_the_page(tmp_path, program, files):
+    shell = installed(tmp_path, ["Makefile", *files])
+    [command] = [line for line in commands() if "build/gate" in line]
+    done = shell(command.replace("gate", program))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(tmp_path.glob(f"build/{program}")) and "warning" not in done.stderr.lower()
+
+
+def test_the_folder_alone_is_enough_for_what_the_page_says_to_type(tmp_path):
+    shell = installed(tmp_path, [path.name for path in HERE.iterdir() if path.is_file()])
+    assert len(commands()) == 5
+    for line in commands():
+        done = shell(line)
+        assert done.returncode == 0, line + "\n" + done.stdout + done.stderr
+    assert len(list(tmp_path.glob("runs/canal_network-*/instances/collector/workdir/canal_network.png"))) == 3
+
+
 @pytest.mark.parametrize("settings, words", [
     ({"dt": 60.0}, "dt is too long a step for waves in water as deep as this"),
     ({"film_interval": 70.0}, "film_interval must be a multiple of frame_interval"),
