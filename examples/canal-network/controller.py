@@ -6,7 +6,7 @@ from ligament import Instance, Message, Operator
 class Regulator:
     """Proportional and integral control of one structure, which opens (0 to 1) as the level [m] rises."""
 
-    def __init__(self, target, gain, integral_time, opening=0.0):
+    def __init__(self, target, gain, integral_time, opening):
         self.target, self.gain, self.integral_time = target, gain, integral_time
         self.opening, self.error = opening, 0.0
 
@@ -22,14 +22,16 @@ class Regulator:
 def main():
     instance = Instance({Operator.F_INIT: ["levels[]"], Operator.O_F: ["orders[]"]})
     interval = instance.get_setting("gauge_interval", "float")
-    settings = [instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times", "openings")]
-    regulators = [Regulator(*setting) for setting in zip(*settings, strict=True)]
-    if len(regulators) != instance.get_port_length("orders"):
-        raise ValueError(f"there are settings for {len(regulators)} structures, and another number in the model")
+    structures = instance.get_port_length("orders")
+    settings = {name: instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times", "openings")}
+    for name, values in settings.items():
+        if len(values) != structures:
+            raise ValueError(f"the setting `{name}` has {len(values)} values, and there are {structures} structures")
+    regulators = [Regulator(*values) for values in zip(*settings.values())]
 
     # It is asked once in every interval, and keeps its regulators in between.
     while instance.reuse_instance():
-        seen = [instance.receive("levels", slot) for slot in range(len(regulators))]
+        seen = [instance.receive("levels", slot) for slot in range(structures)]
         for slot, (level, regulator) in enumerate(zip(seen, regulators)):
             order = regulator.order(level.data, interval)
             instance.send("orders", Message(level.timestamp, level.next_timestamp, order), slot)

@@ -32,6 +32,7 @@ contains
       width = setting('width')
       roughness = setting('roughness')
       n = nint(setting('cells'))
+      if (n < 1) call fail('cells must be 1 or more')
       steps = times_in('dt', 't_max')
       per_gauge = times_in('dt', 'gauge_interval')
       per_frame = times_in('dt', 'frame_interval')
@@ -88,7 +89,7 @@ contains
       integer :: n
       n = size(level)
       depth = max(level(:n - 1), level(2:)) - max(bed(:n - 1), bed(2:))
-      if (any(depth <= 0)) call fail('the reach has run dry; let in more water, or take out less')
+      if (.not. all(depth > 0)) call fail('the reach has run dry; let in more water, or take out less')
       area = width * depth
       radius = area / (width + 2 * depth)
       friction = GRAVITY * dt * roughness**2 * abs(flow) / (area * radius**(4d0 / 3))

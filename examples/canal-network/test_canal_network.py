@@ -226,10 +226,11 @@ def test_the_folder_alone_is_enough_for_what_the_page_says_to_type(tmp_path):
     ({"dt": 60.0}, "dt is too long a step for waves in water as deep as this"),
     ({"film_interval": 70.0}, "film_interval must be a multiple of frame_interval"),
     ({"gauge_interval": 30.0}, "gauge_interval must be a multiple of dt"),
+    ({"south.cells": 0}, "south reported an error: cells must be 1 or more"),
     ({"river.level": 1.0}, "the reach is dry at the start"),
     ({"town.intake": 3000.0}, "the reach has run dry"),
     ({"collector.reaches": "river upper"}, "names 2, and 6 are joined"),
-    ({"controller.targets": "[1.0]"}, "controller"),
+    ({"controller.targets": "[1.0]"}, "the setting `targets` has 1 values, and there are 6 structures"),
 ])
 def test_what_cannot_be_computed_ends_the_run_with_a_reason(tmp_path, settings, words):
     done, _ = run(tmp_path / "run", settings=settings)
