@@ -89,7 +89,7 @@ contains
       integer :: n
       n = size(level)
       depth = max(level(:n - 1), level(2:)) - max(bed(:n - 1), bed(2:))
-      if (.not. all(depth > 0)) call fail('the reach has run dry; let in more water, or take out less')
+      if (.not. all(depth > 0)) call fail('the reach has run dry; let in more water, take out less, or use a shorter dt')
       area = width * depth
       radius = area / (width + 2 * depth)
       friction = GRAVITY * dt * roughness**2 * abs(flow) / (area * radius**(4d0 / 3))
