@@ -108,6 +108,8 @@ pub struct Path {
     /// Since when there has been no stream.
     alone_since: Option<Nanos>,
     given_up: bool,
+    /// The time of the last tick.
+    ticked: Nanos,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -138,6 +140,7 @@ impl Path {
             tell_since: None,
             alone_since: Some(now),
             given_up: false,
+            ticked: now,
             ending: Ending::default(),
             actions: VecDeque::new(),
         }
@@ -457,20 +460,22 @@ impl Path {
         }
     }
 
-    /// When `tick` is due next.
+    /// When `tick` is due next. What a `tick` has said already is due to be written is not counted again: it waits for
+    /// its stream.
     pub fn deadline(&self) -> Option<Nanos> {
-        let tell = self.tell_since.map(|since| since + self.tuning.tell_after);
+        let tell =
+            self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
+        let speak = self.streams.values().map(|stream| stream.spoke + self.tuning.heartbeat);
+        let unsaid = speak.chain(tell).filter(|&at| at > self.ticked);
+        let silent = self.streams.values().map(|stream| stream.heard + self.tuning.silence);
         let waiting = !self.given_up && !self.ending.told;
         let alone = self.alone_since.filter(|_| waiting).map(|since| since.saturating_add(self.patience()));
-        let lives = self
-            .streams
-            .values()
-            .map(|stream| (stream.spoke + self.tuning.heartbeat).min(stream.heard + self.tuning.silence));
-        lives.chain(tell).chain(alone).min()
+        unsaid.chain(silent).chain(alone).min()
     }
 
     /// Time has passed.
     pub fn tick(&mut self, now: Nanos) {
+        self.ticked = now;
         let silent = |stream: &Stream| now.saturating_sub(stream.heard) >= self.tuning.silence;
         let dead: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| silent(stream)).map(|(&number, _)| number).collect();

@@ -111,6 +111,86 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
     assert_eq!(path.deadline(), None);
 }
 
+/// The other end says that nothing more comes, and that it has heard everything up to this end's own end.
+fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
+    let end = FrameHeader { kind: FrameKind::End, ..piece(0, 0, 0, 0, 0) };
+    assert_eq!(path.begins(stream, &end, now).unwrap(), Place::Done);
+    let heard = [&u32::from(stream).to_le_bytes()[..], &1u32.to_le_bytes(), &frames.to_le_bytes()].concat();
+    path.acknowledged(stream, &heard, now).unwrap();
+}
+
+#[test]
+fn an_end_that_lacks_only_the_others_last_word_does_not_wait_for_it_for_long() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.end();
+    hear_the_end(&mut path, 0, 0, 1);
+    path.stream_down(0, 1);
+    assert_eq!(path.deadline(), Some(1 + tuning.farewell));
+    path.tick(tuning.farewell);
+    assert_eq!(actions(&mut path), []);
+    path.tick(1 + tuning.farewell);
+    assert_eq!(actions(&mut path), [Action::Ended]);
+    path.tick(1 + tuning.patience);
+    assert_eq!((actions(&mut path), path.deadline()), (vec![], None), "that was all");
+}
+
+#[test]
+fn an_end_that_has_something_to_say_waits_for_a_stream_as_long_as_its_patience_lasts() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.send(1, 10);
+    path.end();
+    hear_the_end(&mut path, 0, 0, 1);
+    path.stream_down(0, 1);
+    path.tick(1 + tuning.farewell);
+    assert_eq!(actions(&mut path), []);
+    path.tick(1 + tuning.patience);
+    assert_eq!(actions(&mut path), [Action::GiveUp]);
+}
+
+#[test]
+fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
+    let mut path = end(Tuning::default(), 1);
+    path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
+    path.finished(0, 7);
+    assert_eq!(path.next(0, 8), None, "nothing is said only to tell that");
+    path.send(2, 5);
+    assert_eq!(conduit_of(path.next(0, 9)), 2);
+    let Some(Outgoing::Control { header, .. }) = path.next(0, 9) else {
+        panic!("it is told in the same moment")
+    };
+    assert_eq!(header.kind, FrameKind::Acknowledgement);
+    assert_eq!(path.next(0, 9), None, "once");
+}
+
+#[test]
+fn what_is_due_and_waits_for_its_stream_does_not_call_for_another_tick() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
+    path.finished(0, 7);
+    assert_eq!(path.deadline(), Some(7 + tuning.tell_after));
+    path.tick(7 + tuning.tell_after);
+    assert!(path.has_next(0, 7 + tuning.tell_after), "it is to be told");
+    assert_eq!(path.deadline(), Some(tuning.heartbeat), "the stream may be full");
+    path.tick(tuning.heartbeat);
+    assert_eq!(path.deadline(), Some(7 + tuning.silence));
+}
+
+#[test]
+fn a_path_is_quiet_when_all_that_was_sent_is_known_to_have_come() {
+    let mut path = end(Tuning::default(), 1);
+    assert!(path.is_quiet());
+    path.credit(3, 100);
+    assert!(!path.is_quiet(), "credit waits");
+    path.next(0, 1).unwrap();
+    assert!(!path.is_quiet(), "credit is under way");
+    let heard = [&0u32.to_le_bytes()[..], &1u32.to_le_bytes(), &1u64.to_le_bytes()].concat();
+    path.acknowledged(0, &heard, 2).unwrap();
+    assert!(path.is_quiet());
+}
+
 #[test]
 fn frames_that_break_the_rules_are_refused_with_what_is_wrong() {
     let tuning = Tuning { longest: 1000, most: 10, ..Tuning::default() };
