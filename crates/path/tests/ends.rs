@@ -3,6 +3,9 @@
 use ligament_path::{Action, FrameHeader, FrameKind, MessageId, Outgoing, Path, Place, Tuning, HEADER_BYTES};
 use proptest::prelude::*;
 
+/// Longer than news may wait, and shorter than a stream may be quiet (ns).
+const MOMENT: u64 = 100_000_000;
+
 fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
     FrameHeader { kind: FrameKind::Piece, codec: 0, stored: len, len, conduit, number, offset, total }
 }
@@ -162,6 +165,25 @@ fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
     };
     assert_eq!(header.kind, FrameKind::Acknowledgement);
     assert_eq!(path.next(0, 9), None, "once");
+}
+
+#[test]
+fn an_end_that_has_sent_its_last_asks_for_news_and_gets_it_at_once() {
+    let (mut here, mut there) = (end(Tuning::default(), 1), end(Tuning::default(), 1));
+    here.send(1, 5);
+    here.end();
+    conduit_of(here.next(0, MOMENT));
+    let Some(Outgoing::Control { header, .. }) = here.next(0, MOMENT) else { panic!("it asks") };
+    assert_eq!((header.kind, header.number, here.next(0, MOMENT)), (FrameKind::Heartbeat, 1, None), "once");
+    there.begins(0, &piece(1, 1, 0, 5, 5), 2 * MOMENT).unwrap();
+    there.finished(0, 2 * MOMENT);
+    assert_eq!(there.next(0, 2 * MOMENT), None);
+    there.begins(0, &header, 2 * MOMENT).unwrap();
+    let Some(Outgoing::Control { header, bytes }) = there.next(0, 2 * MOMENT) else { panic!("it is told") };
+    assert_eq!(header.kind, FrameKind::Acknowledgement);
+    here.acknowledged(0, &bytes, 3 * MOMENT).unwrap();
+    let Some(Outgoing::Control { header, .. }) = here.next(0, 3 * MOMENT) else { panic!("this was all") };
+    assert_eq!(header.kind, FrameKind::End);
 }
 
 #[test]
