@@ -81,7 +81,7 @@ impl Outgoing {
                 self.link.is_idle();
                 return Ok(false);
             }
-            let sent = connection.send(&self.slices(domain, cargo))?;
+            let sent = connection.send(&self.slices(domain, cargo)?)?;
             self.link.took(sent);
             self.advance(sent);
             written += sent;
@@ -117,7 +117,7 @@ impl Outgoing {
         }
     }
 
-    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> Vec<IoSlice<'a>> {
+    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> io::Result<Vec<IoSlice<'a>>> {
         let mut slices = Vec::with_capacity(2 * self.frames.len().min(SLICES));
         let mut done = self.done;
         for frame in &self.frames {
@@ -131,7 +131,11 @@ impl Outgoing {
             match &frame.body {
                 Body::Bytes(bytes) if begin < bytes.len() => slices.push(IoSlice::new(&bytes[begin..])),
                 &Body::Message { id, offset, len } if begin < len as usize => {
-                    cargo.slices(domain, id, offset + begin as u64, len - begin as u32, &mut slices);
+                    let (before, wanted) = (slices.len(), len as usize - begin);
+                    cargo.slices(domain, id, offset + begin as u64, wanted as u32, &mut slices);
+                    if slices[before..].iter().map(|slice| slice.len()).sum::<usize>() != wanted {
+                        return Err(io::Error::other("the other end acknowledged what was not sent yet"));
+                    }
                 }
                 _ => {}
             }
@@ -139,7 +143,7 @@ impl Outgoing {
         }
         // The kernel takes no more than 1024; what the owner of a message adds is not known before.
         slices.truncate(1024);
-        slices
+        Ok(slices)
     }
 
     fn advance(&mut self, sent: usize) {
