@@ -159,3 +159,48 @@ impl Outgoing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compression;
+    use ligament_path::Tuning;
+    use std::os::unix::net::UnixStream;
+
+    /// Has only the first so many bytes of any message.
+    struct Only(Vec<u8>);
+
+    impl Cargo for Only {
+        fn slices<'a>(&'a self, _: u32, _: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
+            let begin = (offset as usize).min(self.0.len());
+            into.push(IoSlice::new(&self.0[begin..self.0.len().min(begin + len as usize)]));
+        }
+
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn room(&mut self, _: u32, _: MessageId, _: u64, _: u32) -> &mut [u8] {
+            &mut []
+        }
+
+        fn deliver(&mut self, _: u32, _: MessageId) {}
+        fn release(&mut self, _: u32, _: MessageId) {}
+        fn credit(&mut self, _: u32, _: u32, _: u64) {}
+    }
+
+    #[test]
+    fn a_stream_whose_message_is_no_longer_there_breaks_and_says_nothing_else_instead() {
+        for (there, goes) in [(1000, true), (999, false), (0, false)] {
+            let (near, _far) = UnixStream::pair().unwrap();
+            let mut connection = Connection::new(near.into());
+            connection.ready(false, true, false);
+            let (mut path, mut codec) = (Path::new(Tuning::default(), 0), Codec::new(Compression::Never));
+            path.stream_up(0, 1, 0);
+            path.send(1, 1000);
+            let only = Only(vec![7; there]);
+            let written = Outgoing::new().write(&mut connection, (2, 0), (&mut path, &mut codec), &only, 1);
+            assert_eq!(written.is_ok(), goes, "{there} bytes");
+        }
+    }
+}
