@@ -186,3 +186,90 @@ impl ClientCertVerifier for Pinned {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    /// Carries what the two say to each other until nobody says more, or one has enough of it.
+    fn converse(one: &mut Connection, other: &mut Connection) -> Result<(), Error> {
+        while one.wants_write() || other.wants_write() {
+            for _ in 0..2 {
+                let mut said = Vec::new();
+                while one.wants_write() {
+                    one.write_tls(&mut said).unwrap();
+                }
+                let mut said = &said[..];
+                while !said.is_empty() {
+                    other.read_tls(&mut said).unwrap();
+                    other.process_new_packets()?;
+                }
+                std::mem::swap(one, other);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn two_ends_with_the_keys_of_a_run_speak_tls_1_3() {
+        let security = Security::new(&RunKeys::make());
+        let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+        here.writer().write_all(b"hello").unwrap();
+        converse(&mut here, &mut there).unwrap();
+        let mut heard = [0; 5];
+        there.reader().read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"hello");
+        assert_eq!(here.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
+    }
+
+    #[test]
+    fn each_end_refuses_the_other_if_it_shows_another_key() {
+        let (ours, theirs) = (RunKeys::make(), RunKeys::make());
+        let (mut here, mut there) =
+            (Security::new(&ours).dialler().unwrap(), Security::new(&theirs).listener().unwrap());
+        let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+        assert_eq!(converse(&mut here, &mut there), Err(refused.clone()), "the dialler refuses");
+        // A dialler that would take any key, to see that the listener does not.
+        let mut careless = Security::new(&theirs);
+        let shown = Security::new(&ours);
+        let pinned = CertificateDer::from(public_key(&theirs));
+        let provider = Arc::clone(careless.client.crypto_provider());
+        let config = Arc::get_mut(&mut careless.client).unwrap();
+        config.client_auth_cert_resolver = Arc::clone(&shown.client.client_auth_cert_resolver);
+        config.dangerous().set_certificate_verifier(Arc::new(Pinned { key: pinned, provider }));
+        let (mut here, mut there) = (careless.dialler().unwrap(), Security::new(&theirs).listener().unwrap());
+        assert_eq!(converse(&mut here, &mut there), Err(refused), "the listener refuses");
+    }
+
+    fn public_key(keys: &RunKeys) -> Vec<u8> {
+        let key = PrivatePkcs8KeyDer::from([&PKCS8[..], &keys.identity()].concat());
+        provider::sign::any_eddsa_type(&key).unwrap().public_key().unwrap().to_vec()
+    }
+
+    #[test]
+    fn who_shows_no_key_is_refused() {
+        let keys = RunKeys::make();
+        let mut shy = Security::new(&keys);
+        Arc::get_mut(&mut shy.client).unwrap().client_auth_cert_resolver = Arc::new(ShowsNothing);
+        let (mut here, mut there) = (shy.dialler().unwrap(), Security::new(&keys).listener().unwrap());
+        assert!(converse(&mut here, &mut there).is_err());
+    }
+
+    #[derive(Debug)]
+    struct ShowsNothing;
+
+    impl rustls::client::ResolvesClientCert for ShowsNothing {
+        fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+            None
+        }
+
+        fn only_raw_public_keys(&self) -> bool {
+            true
+        }
+
+        fn has_certs(&self) -> bool {
+            false
+        }
+    }
+}
