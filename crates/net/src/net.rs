@@ -11,10 +11,10 @@ use crate::keys::random;
 use crate::peer::{Peer, Standing};
 use crate::secure::Security;
 use crate::{now, Cargo, Event, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
-use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -50,7 +50,6 @@ pub struct Net {
     ready: Vec<u64>,
     /// Whether the last turn returned with more to do.
     again: bool,
-    happened: Vec<epoll::Event>,
     scratch: Vec<u8>,
 }
 
@@ -76,7 +75,6 @@ impl Net {
             events: VecDeque::new(),
             ready: Vec::new(),
             again: false,
-            happened: Vec::with_capacity(READY),
             scratch: vec![0; SCRATCH],
         }
     }
@@ -209,12 +207,11 @@ impl Net {
 
     /// Asks the kernel what has become possible.
     fn look(&mut self) {
-        self.happened.clear();
+        let mut room = [MaybeUninit::uninit(); READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Only a signal can come between, and then the next turn looks.
-        let _ = epoll::wait(&self.epoll, spare_capacity(&mut self.happened), Some(&at_once));
-        let happened = std::mem::take(&mut self.happened);
-        for &epoll::Event { flags, data } in &happened {
+        let Ok((happened, _)) = epoll::wait(&self.epoll, &mut room[..], Some(&at_once)) else { return };
+        for &mut epoll::Event { flags, data } in happened {
             let token = data.u64();
             let closed = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
             let (readable, writable) =
@@ -232,7 +229,6 @@ impl Net {
                 self.ready.push(token);
             }
         }
-        self.happened = happened;
     }
 
     fn connection(&mut self, token: u64) -> Option<&mut Connection> {
