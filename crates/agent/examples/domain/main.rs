@@ -159,11 +159,9 @@ impl Host for Stage {
     fn heard(&mut self, heard: &Heard) -> Vec<Order> {
         println!("{heard:?}");
         let Heard::Control { from, bytes } = heard else { return Vec::new() };
+        self.waiting_for.remove(from);
         match &bytes[..] {
-            b"done" => {
-                self.waiting_for.remove(from);
-                Vec::new()
-            }
+            b"done" => Vec::new(),
             why => vec![Order::Fail(format!("domain {from}: {}", String::from_utf8_lossy(why)))],
         }
     }

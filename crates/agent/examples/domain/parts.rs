@@ -278,13 +278,21 @@ fn quitter() -> Result<(), Error> {
     finish(instance)
 }
 
+fn lesson_settings(lesson: i64) -> Settings {
+    let mut settings = Settings::new();
+    settings.set(ligament_model::Reference::new("lesson").unwrap(), SettingValue::Int(lesson));
+    settings
+}
+
 /// Starts a pupil with other settings each time.
 fn teacher() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "settings"), (Operator::OI, "lesson")])?;
     for i in 0..20 {
         let lesson = vec![("lesson".to_owned(), ligament_wire::SettingValue::Int(i % 5))];
         instance.send("settings", &Outgoing::at(0.0, ValueRef::Settings(&lesson)), None)?;
-        instance.send("lesson", &Outgoing::at(i as f64, &Value::Int(i % 5)), None)?;
+        let overlay = lesson_settings(i % 5);
+        let value = Value::Int(i % 5);
+        instance.send("lesson", &Outgoing::at(i as f64, &value).with_settings(&overlay), None)?;
     }
     finish(instance)
 }
@@ -306,9 +314,7 @@ fn collector() -> Result<(), Error> {
     assert!(instance.reuse_instance()?);
     for i in 0..20 {
         let message = instance.receive("in", None)?;
-        let mut expected = Settings::new();
-        expected.set(ligament_model::Reference::new("lesson").unwrap(), SettingValue::Int(i % 5));
-        assert_eq!(message.settings, Some(expected));
+        assert_eq!(message.settings, Some(lesson_settings(i % 5)));
         assert_eq!((message.timestamp, message.data), (i as f64, Value::Int(i % 5)));
     }
     finish(instance)
