@@ -207,10 +207,11 @@ impl Net {
 
     /// Asks the kernel what has become possible.
     fn look(&mut self) {
-        let mut room = [MaybeUninit::uninit(); READY];
+        // Not kept: an event of the kernel may hold a pointer, which would tie all of this to one thread.
+        let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Only a signal can come between, and then the next turn looks.
-        let Ok((happened, _)) = epoll::wait(&self.epoll, &mut room[..], Some(&at_once)) else { return };
+        let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
         for &mut epoll::Event { flags, data } in happened {
             let token = data.u64();
             let closed = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);

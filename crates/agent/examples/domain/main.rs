@@ -91,11 +91,9 @@ fn domain(directory: &Path, me: u32) -> Outcome {
     others.iter().for_each(|&other| carrier.end(other));
     let mut left = others;
     while !left.is_empty() {
-        match heard.blocking_recv().unwrap() {
-            Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) => {
-                left.remove(&domain);
-            }
-            _ => {}
+        let heard = heard.blocking_recv().unwrap();
+        if let Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) = heard {
+            left.remove(&domain);
         }
     }
     outcome
