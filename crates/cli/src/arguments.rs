@@ -20,7 +20,7 @@ enum Command {
     ///
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
     /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
-    Run(Run),
+    Run(Box<Run>),
     /// Take part in a run as one of its domains: start what it is told to, here, until the run is over.
     ///
     /// Started on each machine of a run over several domains, by `ligament run` or by hand.
