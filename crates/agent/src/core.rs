@@ -121,6 +121,14 @@ impl Core {
         self.held = true;
     }
 
+    /// Nobody says when all is over elsewhere: it is over when what was sent here has arrived.
+    pub fn let_go(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.held = false;
+        self.end_if_all_gone(&mut out);
+        out
+    }
+
     /// All is over elsewhere.
     pub fn release(&mut self) -> Vec<Action> {
         let mut out = Vec::new();

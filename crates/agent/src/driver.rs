@@ -117,10 +117,10 @@ pub trait Host {
     /// The time for ending cleanly is over: somebody does not want to wait.
     fn hurries(&mut self) {}
     /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
-    /// goes on until `Order::Release` comes of it.
-    fn is_done_here(&mut self, view: &RunView<'_>) -> Vec<Order> {
+    /// goes on until `Order::Release` comes of it; none: it is over when what was sent here has arrived.
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
         let _ = view;
-        Vec::new()
+        None
     }
 }
 

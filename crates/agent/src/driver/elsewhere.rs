@@ -40,7 +40,11 @@ impl Driver<'_> {
         self.guard.sweep();
         self.drain_timelines(Drain::Over);
         let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
-        for order in self.host.is_done_here(&view) {
+        let Some(orders) = self.host.is_done_here(&view) else {
+            let actions = self.core.let_go();
+            return self.act(actions);
+        };
+        for order in orders {
             let actions = self.core.obey(order);
             self.act(actions);
         }

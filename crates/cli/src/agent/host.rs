@@ -251,7 +251,7 @@ impl Host for Domain<'_> {
         }
     }
 
-    fn is_done_here(&mut self, view: &RunView<'_>) -> Vec<Order> {
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
         let mut files = Files::default();
@@ -263,7 +263,7 @@ impl Host for Domain<'_> {
         }
         self.files = Some(files);
         self.send_files();
-        Vec::new()
+        Some(Vec::new())
     }
 }
 

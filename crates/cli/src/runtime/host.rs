@@ -156,7 +156,7 @@ impl Host for Runtime<'_> {
         self.hurry_others();
     }
 
-    fn is_done_here(&mut self, _: &RunView<'_>) -> Vec<Order> {
-        self.own_part_is_done()
+    fn is_done_here(&mut self, _: &RunView<'_>) -> Option<Vec<Order>> {
+        Some(self.own_part_is_done())
     }
 }
