@@ -27,6 +27,8 @@ pub struct Tuning {
     pub silence: Nanos,
     /// A path that has had no stream for so long is given up.
     pub patience: Nanos,
+    /// How long an end that has said and heard everything but the other's last word waits for a new stream.
+    pub farewell: Nanos,
 }
 
 impl Default for Tuning {
@@ -38,10 +40,11 @@ impl Default for Tuning {
             longest: 1 << 46,
             most: 1 << 20,
             tell_after_bytes: 1 << 20,
-            tell_after: 2_000_000,
+            tell_after: 20_000_000,
             heartbeat: 2 * second,
             silence: 10 * second,
             patience: 600 * second,
+            farewell: 5 * second,
         }
     }
 }
@@ -105,6 +108,8 @@ pub struct Path {
     /// Since when there has been no stream.
     alone_since: Option<Nanos>,
     given_up: bool,
+    /// The time of the last tick.
+    ticked: Nanos,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -115,6 +120,8 @@ struct Ending {
     wanted: bool,
     due: bool,
     heard: bool,
+    /// News of what has come was asked for since the last stream broke.
+    asked: bool,
     /// The other end has said so.
     theirs: bool,
     told: bool,
@@ -135,9 +142,15 @@ impl Path {
             tell_since: None,
             alone_since: Some(now),
             given_up: false,
+            ticked: now,
             ending: Ending::default(),
             actions: VecDeque::new(),
         }
+    }
+
+    /// How many streams it has now.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
     }
 
     /// What is to be done next, if anything.
@@ -197,6 +210,7 @@ impl Path {
         if self.streams.is_empty() {
             self.alone_since = Some(now);
         }
+        self.ending.asked = false;
         self.actions.push_back(Action::Write);
     }
 
@@ -209,6 +223,14 @@ impl Path {
             Some(frame) => Some(frame),
             None if !first || only => self.outbound.next_large().map(outgoing),
             None => None,
+        };
+        let frame = match frame {
+            None if first && self.may_tell(now) => Some(self.tell()),
+            frame => frame,
+        };
+        let frame = match frame {
+            None if first && self.may_ask() => Some(self.ask()),
+            frame => frame,
         };
         let state = self.streams.get_mut(&stream)?;
         let frame = match frame {
@@ -245,7 +267,7 @@ impl Path {
         let first = self.streams.keys().next() == Some(&stream);
         let only = self.streams.len() == 1;
         let control = self.must_tell(now) || !self.credits_due.is_empty() || self.ending_is_due();
-        first && (control || self.outbound.has_small())
+        first && (control || self.outbound.has_small() || self.may_tell(now) || self.may_ask())
             || (!first || only) && self.outbound.has_large()
             || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
     }
@@ -285,6 +307,25 @@ impl Path {
         })
     }
 
+    /// Whether the news of what has come can go with what the first stream carries at this moment, so that nobody has to
+    /// be woken for it later.
+    fn may_tell(&self, now: Nanos) -> bool {
+        self.tell_since.is_some() && self.streams.values().next().is_some_and(|first| first.spoke == now)
+    }
+
+    /// Whether this end waits for nothing but news of what has come, so that it can say that this was all.
+    fn may_ask(&self) -> bool {
+        let Ending { wanted, asked, .. } = self.ending;
+        wanted && !asked && self.outbound.len() > 0 && !self.outbound.has_small() && !self.outbound.has_large()
+    }
+
+    /// A sign of life that asks for news at once.
+    fn ask(&mut self) -> Outgoing {
+        self.ending.asked = true;
+        let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
+        Outgoing::Control { header, bytes: Vec::new() }
+    }
+
     fn tell(&mut self) -> Outgoing {
         self.tell_since = None;
         let news = self.streams.iter_mut().filter(|(_, stream)| stream.came != stream.told);
@@ -309,7 +350,12 @@ impl Path {
             return wrong("a frame within a frame");
         }
         match header.kind {
-            FrameKind::Heartbeat => Ok(Place::Done),
+            FrameKind::Heartbeat => {
+                if header.number == 1 && self.tell_since.is_some() {
+                    self.tell_at_once(now);
+                }
+                Ok(Place::Done)
+            }
             FrameKind::Credit => {
                 let known = self.credited.entry(header.conduit).or_default();
                 if header.number > *known {
@@ -323,8 +369,7 @@ impl Path {
                 self.ending.theirs = true;
                 self.count(stream, 0, now);
                 // Nothing else may follow that would carry the news.
-                self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
-                self.actions.push_back(Action::Write);
+                self.tell_at_once(now);
                 self.end_if_over();
                 Ok(Place::Done)
             }
@@ -405,6 +450,11 @@ impl Path {
         Ok(())
     }
 
+    fn tell_at_once(&mut self, now: Nanos) {
+        self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
+        self.actions.push_back(Action::Write);
+    }
+
     /// A counted frame has come.
     fn count(&mut self, stream: StreamId, bytes: u64, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
@@ -413,6 +463,20 @@ impl Path {
         self.tell_since.get_or_insert(now);
         if state.untold >= self.tuning.tell_after_bytes {
             self.actions.push_back(Action::Write);
+        }
+    }
+
+    /// Whether all has been said and heard but that the other end has heard this end's last word: it may be gone.
+    fn lacks_only_a_farewell(&self) -> bool {
+        let Ending { wanted, theirs, told, .. } = self.ending;
+        wanted && theirs && !told && self.outbound.len() == 0
+    }
+
+    fn patience(&self) -> Nanos {
+        if self.lacks_only_a_farewell() {
+            self.tuning.farewell.min(self.tuning.patience)
+        } else {
+            self.tuning.patience
         }
     }
 
@@ -425,19 +489,22 @@ impl Path {
         }
     }
 
-    /// When `tick` is due next.
+    /// When `tick` is due next. What a `tick` has said already is due to be written is not counted again: it waits for
+    /// its stream.
     pub fn deadline(&self) -> Option<Nanos> {
-        let tell = self.tell_since.map(|since| since + self.tuning.tell_after);
-        let alone = self.alone_since.filter(|_| !self.given_up).map(|since| since + self.tuning.patience);
-        let lives = self
-            .streams
-            .values()
-            .map(|stream| (stream.spoke + self.tuning.heartbeat).min(stream.heard + self.tuning.silence));
-        lives.chain(tell).chain(alone).min()
+        let tell =
+            self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
+        let speak = self.streams.values().map(|stream| stream.spoke + self.tuning.heartbeat);
+        let unsaid = speak.chain(tell).filter(|&at| at > self.ticked);
+        let silent = self.streams.values().map(|stream| stream.heard + self.tuning.silence);
+        let waiting = !self.given_up && !self.ending.told;
+        let alone = self.alone_since.filter(|_| waiting).map(|since| since.saturating_add(self.patience()));
+        unsaid.chain(silent).chain(alone).min()
     }
 
     /// Time has passed.
     pub fn tick(&mut self, now: Nanos) {
+        self.ticked = now;
         let silent = |stream: &Stream| now.saturating_sub(stream.heard) >= self.tuning.silence;
         let dead: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| silent(stream)).map(|(&number, _)| number).collect();
@@ -445,15 +512,26 @@ impl Path {
             self.stream_down(stream, now);
             self.actions.push_back(Action::Close { stream });
         }
-        if self.alone_since.is_some_and(|since| now.saturating_sub(since) >= self.tuning.patience)
-            && !self.given_up
-        {
-            self.given_up = true;
-            self.actions.push_back(Action::GiveUp);
+        let alone = self.alone_since.is_some_and(|since| now.saturating_sub(since) >= self.patience());
+        if alone && !self.given_up && !self.ending.told {
+            if self.lacks_only_a_farewell() {
+                self.ending.told = true;
+                self.actions.push_back(Action::Ended);
+            } else {
+                self.given_up = true;
+                self.actions.push_back(Action::GiveUp);
+            }
         }
         if self.streams.keys().any(|&stream| self.has_next(stream, now)) {
             self.actions.push_back(Action::Write);
         }
+    }
+
+    /// Whether nothing is under way in either direction, and all that was sent is known to have come.
+    pub fn is_quiet(&self) -> bool {
+        self.under_way() == (0, 0)
+            && self.credits_due.is_empty()
+            && self.streams.values().all(|stream| stream.flight.is_empty())
     }
 
     /// Messages that are not known to have arrived, and messages that have not been delivered.
