@@ -88,6 +88,8 @@ pub enum Action {
     Push { instance: u32, push: Push },
     /// Count an endpoint as asleep, since its process is gone.
     Asleep { endpoint: u32 },
+    /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.
+    Detach,
     /// Call `Core::grace_is_over` in a while.
     Grace,
     /// A client asks.

@@ -1,6 +1,7 @@
 //! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
 //! clock, so that tests can drive it through anything.
 
+mod elsewhere;
 mod light;
 mod registration;
 
@@ -51,7 +52,20 @@ pub struct Core {
     token: String,
     address: String,
     ending: Option<Outcome>,
+    /// Whether the carrier still has to do with instances here.
+    carries: Carries,
     over: bool,
+}
+
+/// How far the carrier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carries {
+    /// It is to go on.
+    On,
+    /// It is to bring to others what is under way from here, and no more.
+    Out,
+    /// There is nothing to carry, or nothing any more.
+    Nothing,
 }
 
 impl Core {
@@ -70,7 +84,7 @@ impl Core {
             link: None,
             pid: None,
             speaker: None,
-            ours: !instance.by_hand,
+            ours: !instance.by_hand && !instance.elsewhere,
             finished: false,
             failed: false,
             slabs: BTreeMap::new(),
@@ -82,6 +96,7 @@ impl Core {
         let wiring = plan.wiring();
         let slotted = vec![None; instances.len()];
         let links = HashMap::new();
+        let carries = if plan.carrier().is_some() { Carries::On } else { Carries::Nothing };
         Core {
             plan,
             wiring,
@@ -93,6 +108,7 @@ impl Core {
             token: tokens(),
             address,
             ending: None,
+            carries,
             over: false,
         }
     }
@@ -110,6 +126,11 @@ impl Core {
     /// The run's own token, for clients.
     pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// The agent's socket, as `LIGAMENT_AGENT` has it.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Where an instance stands, and its process.
@@ -150,7 +171,7 @@ impl Core {
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
         let mut out: Vec<Action> = self
-            .endpoints()
+            .own_endpoints()
             .filter(|&i| self.instances[i as usize].ours)
             .map(|instance| Action::Start { instance })
             .collect();
@@ -433,7 +454,10 @@ impl Core {
         };
         self.ending = Some(outcome.clone());
         out.push(Action::Report(Report::Ending(outcome.clone())));
-        let endpoints: Vec<u32> = self.endpoints().collect();
+        if let Some(carrier) = self.plan.carrier() {
+            self.tell(carrier, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
+        }
+        let endpoints: Vec<u32> = self.own_endpoints().collect();
         for me in endpoints {
             let instance = &mut self.instances[me as usize];
             match instance.phase {
@@ -460,7 +484,7 @@ impl Core {
     /// are left to whoever did.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
-        let endpoints: Vec<u32> = self.endpoints().collect();
+        let endpoints: Vec<u32> = self.own_endpoints().collect();
         for me in endpoints {
             let instance = &mut self.instances[me as usize];
             match (instance.phase, instance.ours) {
@@ -475,7 +499,16 @@ impl Core {
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
         let gone = |me: u32| matches!(self.instances[me as usize].phase, Phase::Gone(_));
-        if !self.over && self.endpoints().all(gone) {
+        if !self.over && self.own_endpoints().all(gone) {
+            // What they sent has to reach others, unless the run ends for another reason.
+            match self.carries {
+                Carries::On if self.ending.is_none() => {
+                    self.carries = Carries::Out;
+                    return out.push(Action::Detach);
+                }
+                Carries::Out if self.ending.is_none() => return,
+                _ => {}
+            }
             self.over = true;
             self.ending.get_or_insert(Outcome::Done);
             out.push(Action::Over);

@@ -152,7 +152,7 @@ pub fn run_model<'a>(
     let guard = runtime.prepare_all().and_then(|()| runtime.guard());
     // The guard stays until all is written down.
     let mut guard = guard.map_err(|why| runtime.could_not_begin(why))?;
-    let result = ligament_agent::run(plan, &mut guard, &mut runtime);
+    let result = ligament_agent::run(plan, &mut guard, &mut runtime, None);
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
