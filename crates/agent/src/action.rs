@@ -61,6 +61,12 @@ pub enum Order {
     Look { round: u64, instances: Vec<u32> },
     /// The run cannot go on. The reason is a sentence.
     Fail(String),
+    /// The run ends, or has ended, elsewhere in this way.
+    End(Outcome),
+    /// The time for ending cleanly is over.
+    Hurry,
+    /// All is over elsewhere.
+    Release,
 }
 
 /// What the driver has to do.

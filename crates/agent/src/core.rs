@@ -55,6 +55,8 @@ pub struct Core {
     /// Whether the carrier still has to do with instances here.
     carries: Carries,
     over: bool,
+    /// Whether the run may go on elsewhere when all is over here.
+    held: bool,
 }
 
 /// How far the carrier is.
@@ -110,7 +112,36 @@ impl Core {
             ending: None,
             carries,
             over: false,
+            held: false,
         }
+    }
+
+    /// The run has other domains: it is over when all is over here and `release` was called.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Nobody says when all is over elsewhere: it is over when what was sent here has arrived.
+    pub fn let_go(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.held = false;
+        self.end_if_all_gone(&mut out);
+        out
+    }
+
+    /// All is over elsewhere.
+    pub fn release(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.held = false;
+        // There is nobody left for whom anything could be under way.
+        self.carries = Carries::Nothing;
+        self.end_if_all_gone(&mut out);
+        out
+    }
+
+    /// Whether no process of this domain is left, nor to come.
+    pub fn is_done_here(&self) -> bool {
+        self.own_endpoints().all(|me| matches!(self.instances[me as usize].phase, Phase::Gone(_)))
     }
 
     /// The run's plan.
@@ -339,7 +370,20 @@ impl Core {
             Order::Fail(what) => {
                 self.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
             }
+            Order::End(outcome) => self.end_with_others(outcome),
+            Order::Hurry => self.grace_is_over(),
+            Order::Release => self.release(),
         }
+    }
+
+    /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
+    fn end_with_others(&mut self, outcome: Outcome) -> Vec<Action> {
+        if let (Some(Outcome::Failed(known)), Outcome::Failed(told)) = (&mut self.ending, &outcome) {
+            if known.instance.is_some() && known.instance == told.instance {
+                known.exit = known.exit.or(told.exit);
+            }
+        }
+        self.stop(outcome)
     }
 
     /// The budget of a channel becomes so many bytes.
@@ -498,8 +542,7 @@ impl Core {
     }
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
-        let gone = |me: u32| matches!(self.instances[me as usize].phase, Phase::Gone(_));
-        if !self.over && self.own_endpoints().all(gone) {
+        if !self.over && !self.held && self.is_done_here() {
             // What they sent has to reach others, unless the run ends for another reason.
             match self.carries {
                 Carries::On if self.ending.is_none() => {

@@ -27,7 +27,7 @@ struct Area {
 }
 
 /// What an endpoint's timeline has gained since it was last looked at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Gained {
     /// The status page, as it was just before.
     pub status: Status,

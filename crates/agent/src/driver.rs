@@ -114,6 +114,14 @@ pub trait Host {
         let _ = heard;
         Vec::new()
     }
+    /// The time for ending cleanly is over: somebody does not want to wait.
+    fn hurries(&mut self) {}
+    /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
+    /// goes on until `Order::Release` comes of it; none: it is over when what was sent here has arrived.
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
+        let _ = view;
+        None
+    }
 }
 
 enum Event {
@@ -185,6 +193,8 @@ struct Driver<'h> {
     sender: UnboundedSender<Event>,
     grace: Option<Instant>,
     over: bool,
+    /// Whether the host was told that no process of this domain is left.
+    done_here: bool,
 }
 
 struct Process {
@@ -233,6 +243,7 @@ impl<'h> Driver<'h> {
             sender,
             grace: None,
             over: false,
+            done_here: false,
         })
     }
 
@@ -249,7 +260,11 @@ impl<'h> Driver<'h> {
         let actions = self.core.begin();
         self.act(actions);
         let mut tick_at = self.host.tick_every().map(|every| Instant::now() + every);
-        while !self.over {
+        loop {
+            self.tell_if_done_here();
+            if self.over {
+                break;
+            }
             let grace = self.grace;
             let grace_over = async {
                 match grace {
@@ -299,6 +314,7 @@ impl<'h> Driver<'h> {
             None => self.core.stop(Outcome::Interrupted),
             Some(_) => {
                 self.grace = None;
+                self.host.hurries();
                 self.core.grace_is_over()
             }
         };

@@ -5,6 +5,7 @@ mod action;
 mod connection;
 pub mod core;
 mod custody;
+pub mod domains;
 mod driver;
 pub mod memory;
 mod outcome;

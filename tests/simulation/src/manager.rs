@@ -8,7 +8,7 @@ use ligament_agent::{InstanceView, Order, Outcome, Plan, Report};
 use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
 
 /// What the parts of a simulated run are called.
-pub struct Parts(Plan);
+pub struct Parts(pub Plan);
 
 impl Parts {
     fn port(&self, end: End) -> (u32, String) {
@@ -88,7 +88,7 @@ impl Desk {
                 waits.may_release &= threads;
             }
         }
-        let deeds = self.logic.look(&seen, MessageMemory { used, limit });
+        let deeds = self.logic.look(&seen, MessageMemory { used, limit }, &[]);
         deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
     }
 

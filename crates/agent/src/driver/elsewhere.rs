@@ -1,6 +1,6 @@
 //! What an agent has of other domains, and what it does about them: the carrier, what that hears, and who is where.
 
-use super::Driver;
+use super::{Drain, Driver, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -16,8 +16,10 @@ pub struct Elsewhere<'c> {
 
 impl Driver<'_> {
     /// The carrier becomes an endpoint, as soon as this loop answers it.
-    pub(super) fn attach_carrier(&self) {
-        let (Some(elsewhere), Some((name, token))) = (&self.elsewhere, self.core.carrier()) else { return };
+    pub(super) fn attach_carrier(&mut self) {
+        let Some(elsewhere) = &self.elsewhere else { return };
+        self.core.hold();
+        let Some((name, token)) = self.core.carrier() else { return };
         let domain = |instance: u32| elsewhere.domain_of[instance as usize];
         let channels = self.core.plan().channels.iter();
         elsewhere.carrier.attach(Attachment {
@@ -27,6 +29,25 @@ impl Driver<'_> {
             me: elsewhere.me,
             domains: channels.map(|one| (domain(one.from.instance), domain(one.to.instance))).collect(),
         });
+    }
+
+    /// No process of this domain is left, and the run may go on elsewhere.
+    pub(super) fn tell_if_done_here(&mut self) {
+        if self.elsewhere.is_none() || self.done_here || !self.core.is_done_here() {
+            return;
+        }
+        self.done_here = true;
+        self.guard.sweep();
+        self.drain_timelines(Drain::Over);
+        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        let Some(orders) = self.host.is_done_here(&view) else {
+            let actions = self.core.let_go();
+            return self.act(actions);
+        };
+        for order in orders {
+            let actions = self.core.obey(order);
+            self.act(actions);
+        }
     }
 
     /// The carrier tells something.
