@@ -1,6 +1,7 @@
-"""MUSCLE 3's Python library at one end: the same plan, loops and output as exchange.h.
+"""MUSCLE 3's Python library at one end: the same plan, loops and output as exchange.h. But it lets no component send twice
+without a receive between, so each message of a stream is answered.
 
-usage: peer_muscle3.py a|b PLAN OUT LIBEFFORT --muscle-instance=NAME
+usage, by muscle_manager: peer_muscle3.py a|b PLAN OUT LIBEFFORT, where PLAN is "kind,bytes,count,warmup/..."
 """
 
 import ctypes
@@ -62,13 +63,10 @@ def back_to_back(instance, bytes_, count, warmup):
             before, begun = effort(), perf_counter_ns()
         if side == "a":
             hand_over(instance, array, number)
+            take(instance, REPLY, number)
         else:
             take(instance, bytes_, number)
-        if number in (-1, count - 1):
-            if side == "a":
-                take(instance, REPLY, number)
-            else:
-                hand_over(instance, reply, number)
+            hand_over(instance, reply, number)
     seconds = (perf_counter_ns() - begun) * 1e-9
     return {"kind": "stream", "bytes": bytes_, "count": count, "seconds": seconds}, before
 
@@ -76,8 +74,8 @@ def back_to_back(instance, bytes_, count, warmup):
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
 while instance.reuse_instance():
     with open(f"{out}.{side}", "w", encoding="utf-8") as file:
-        for stage in filter(None, plan.split(";")):
-            kind, bytes_, count, warmup = map(int, stage.split())
+        for stage in filter(None, plan.split("/")):
+            kind, bytes_, count, warmup = map(int, stage.split(","))
             record, before = (to_and_fro if kind == LATENCY else back_to_back)(instance, bytes_, count, warmup)
             after = effort()
             record |= {"processor_s": after[0] - before[0], "switches": after[1] - before[1]}

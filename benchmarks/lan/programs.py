@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,15 +92,13 @@ def build(programs):
 
 
 # ---- starting ------------------------------------------------------------------------------------------------
-def _model(scratch, words, muscle3=False):
-    """A model of the two ends; `words` come before the side on both command lines."""
+def _model(scratch, words):
+    """A model of the two ends; the side comes after the first of `words` on both command lines."""
     ends = (("ping", "a"), ("pong", "b"))
     lines = ["ymmsl_version: v0.1", "model:", "  name: lan", "  components:"]
     lines += [f"    {name}: {{implementation: {name}, ports: {{o_i: out, s: in}}}}" for name, _ in ends]
-    lines += ["  conduits: {ping.out: pong.in, pong.out: ping.in}"]
-    if not muscle3:
-        lines += ["implementations:"]
-        lines += [f"  {name}: {{executable: {words[0]}, args: {json.dumps([side, *words[1:]])}}}" for name, side in ends]
+    lines += ["  conduits: {ping.out: pong.in, pong.out: ping.in}", "implementations:"]
+    lines += [f"  {name}: {{executable: {words[0]}, args: {json.dumps([side, *words[1:]])}}}" for name, side in ends]
     file = scratch / "lan.ymmsl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file
@@ -145,22 +142,19 @@ def _start_openmpi(program, network, scratch, plan, out):
 
 
 def _start_muscle3(program, network, scratch, plan, out):
-    """The manager on one machine; the instances, which nobody starts for it, one on each."""
-    log, location, python = _Log(scratch), scratch / "manager", VENV / "bin/python"
+    """The manager on one machine starts both instances, each through a command that takes it to its machine."""
+    log, model = _Log(scratch), scratch / "lan.ymmsl"
+    plan = plan.translate({ord(" "): ",", ord(";"): "/"})  # it goes through a shell
+    lines = [(HERE.parent / "pingpong/pingpong.ymmsl").read_text(encoding="utf-8"), "programs:"]
+    for name, side in (("ping", "a"), ("pong", "b")):
+        peer = [VENV / "bin/python", HERE / "peer_muscle3.py", side, plan, out, OUT / "libeffort.so"]
+        first, *others = network[side].words(*peer)
+        lines += [f"  {name}:", f"    description: Side {side}", "    ports: {o_i: out, s: in}", "    base_env: manager",
+                  f"    executable: {shutil.which(first)}", f"    args: {json.dumps(others)}"]
+    model.write_text("\n".join([*lines, "resources:", "  ping: {threads: 1}", "  pong: {threads: 1}", ""]), encoding="utf-8")
     (scratch / "run").mkdir()
-    words = ["--run-dir", scratch / "run", "--location-file", location, _model(scratch, [], muscle3=True)]
-    manager = network["a"].start(VENV / "bin/muscle_manager", *words, **log.where(), cwd=scratch)
-    until = time.monotonic() + 60
-    while not (location.exists() and location.read_text(encoding="utf-8").strip()):
-        if manager.poll() is not None or time.monotonic() > until:
-            raise CannotMeasure(f"the manager of MUSCLE 3 said nothing of where it is:\n{log()[-3000:]}")
-        time.sleep(0.05)
-    environment = {**os.environ, "MUSCLE_MANAGER": location.read_text(encoding="utf-8").strip()}
-    processes = [manager]
-    for side, name in (("a", "ping"), ("b", "pong")):
-        words = [python, HERE / "peer_muscle3.py", side, plan, out, OUT / "libeffort.so", f"--muscle-instance={name}"]
-        processes.append(network[side].start(*words, **log.where(), cwd=scratch, env=environment))
-    return processes, log
+    words = ["--start-all", "--run-dir", scratch / "run", model]
+    return [network["a"].start(VENV / "bin/muscle_manager", *words, **log.where(), cwd=scratch)], log
 
 
 def _start_ligament(program, network, scratch, plan, out):
