@@ -5,7 +5,6 @@ flags. The machines are two network namespaces, `a` and `b`, joined by one veth.
 """
 
 import json
-import os
 import shutil
 import sys
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from lib import mpi
 from lib.ligament import Ligament
 from lib.machine import BUILD, CannotMeasure, first_line, run
-from lib.network import SpreadRun, await_all, can_spread, unavailable
+from lib.network import SpreadRun, await_all, can_spread, open_mpi, unavailable
 
 HERE = Path(__file__).resolve().parent
 OUT = BUILD / "lan"
@@ -127,18 +126,8 @@ def _start_bare(program, network, scratch, plan, out):
 
 
 def _start_openmpi(program, network, scratch, plan, out):
-    """mpirun on one machine, which starts its daemon on the other one through a stand-in for ssh."""
-    log, remote = _Log(scratch), scratch / "remote"
-    enter = " ".join(map(str, network["b"].words("unshare", "--uts", "sh", "-c")))
-    remote.write_text(f"#!/bin/sh\nshift\nexec {enter} 'hostname machine-b; eval \"$0\"' \"$*\"\n", encoding="utf-8")
-    remote.chmod(0o755)
-    options = mpi.mca(plm_rsh_agent=remote, pml="ob1", btl="tcp,self", btl_tcp_if_include="eth0",
-                      oob_tcp_if_include="eth0", plm_rsh_no_tree_spawn=1, orte_keep_fqdn_hostnames=1)
-    rank = [OUT / "openmpi"]
-    words = ["mpirun.openmpi", "--bind-to", "none", *options, "--host", f"{network['a'].v4}:1,{network['b'].v4}:1",
-             "-np", "1", *rank, "a", plan, out, ":", "-np", "1", *rank, "b", plan, out]
-    environment = {**os.environ, **mpi.ENVIRONMENT}
-    return [network["a"].start(*words, env=environment, **log.where())], log
+    log = _Log(scratch)
+    return [open_mpi(network, scratch, OUT / "openmpi", [(side, plan, out) for side in "ab"], **log.where())], log
 
 
 def _start_muscle3(program, network, scratch, plan, out):

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-INVITATION = "invitation.json"  # in the run directory, until all have joined
+INVITATION = "invitation"  # in the run directory, for its owner's eyes only
 
 
 def can_spread(command):
@@ -18,23 +18,24 @@ class SpreadRun:
     """Host number i of `hosts` is domain i. `on` says what runs where, by the domain's number: {1: ["pong"]}.
 
     `listen` are the addresses at which each host listens (its first IPv4 address by default); `options` go to
-    `ligament run`, `agent_options` to each agent. Nothing is awaited but that each agent has been started.
+    `ligament run`, `agent_options` to each agent; `prefix` comes before both commands (`taskset -c 1`). Nothing is awaited
+    but that each agent has been started.
     """
 
     def __init__(self, command, hosts, model, directory, on=None, listen=None, encrypt=True, options=(),
-                 agent_options=(), environment=None, folder=None):
+                 agent_options=(), environment=None, folder=None, prefix=()):
         self.directory, self.hosts = Path(directory), list(hosts)
         self.listen = listen or [host.v4 for host in self.hosts]
         self.logs = [self.directory.with_name(f"{self.directory.name}.domain{i}.txt") for i in range(len(self.hosts))]
         self.environment = {**os.environ, **(environment or {})}
         self.folder = folder
-        words = [command, "run", model, "--run-dir", self.directory, "--domains", len(self.hosts) - 1,
+        words = [*prefix, command, "run", model, "--run-dir", self.directory, "--domains", len(self.hosts) - 1,
                  "--listen", self.listen[0], *([] if encrypt else ["--no-encryption"]), *options]
         for domain, names in (on or {}).items():
             for name in names:
                 words += ["--on", f"{domain}={name}"]
         self.processes = [self._start(0, words)]
-        self.join = [command, "agent", "--join", self.directory / INVITATION, *agent_options]
+        self.join = [*prefix, command, "agent", "--join", self.directory / INVITATION, *agent_options]
         if len(self.hosts) > 1 and self._await_invitation():
             for number in range(1, len(self.hosts)):
                 self.start_agent(number)
