@@ -1,15 +1,18 @@
 """What tests over networks share: networks that vanish with their test, the WAN emulator, plain TCP in namespaces."""
 
 import json
+import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import namespaces
 import wan
+from domains import SpreadRun, can_spread
 
 TRAFFIC = Path(__file__).resolve().parent / "traffic.py"
 
@@ -99,3 +102,78 @@ def transfer(plain):
         return found
 
     return carry
+
+
+# ---- runs that are spread over a network ---------------------------------------------------------------------
+@pytest.fixture
+def spread(ligament, tmp_path):
+    """Starts a model (a text, or a file) over hosts, as `domains.SpreadRun` does. What still runs at the end of the test
+    ends with its network."""
+    reason = can_spread(ligament)
+    if reason:
+        pytest.skip(reason)
+    count = 0
+
+    def start(hosts, model, **options):
+        nonlocal count
+        count += 1
+        if isinstance(model, str):
+            (tmp_path / f"model{count}.ymmsl").write_text(model)
+            model = tmp_path / f"model{count}.ymmsl"
+        environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **options.pop("environment", {})}
+        return SpreadRun(ligament, hosts, model, tmp_path / f"run{count}", environment=environment, **options)
+
+    return start
+
+
+class Flow:
+    """A run of flow.c over two hosts: one floods the other ("bulk"), or both answer each other ("exchange")."""
+
+    ROLES = {"bulk": ("source", "sink"), "exchange": ("ping", "pong")}
+
+    def __init__(self, start, program, hosts, kind, size, folder, options):
+        self.folder, (one, other) = folder, self.ROLES[kind]
+        ports = "{o_i: out, s: in}" if kind == "exchange" else None
+        lines = ["ymmsl_version: v0.1", "model:", "  name: flow", "  components:",
+                 f"    {one}: {{implementation: {one}, ports: {ports or '{o_i: out}'}}}",
+                 f"    {other}: {{implementation: {other}, ports: {ports or '{s: in}'}}}",
+                 f"  conduits: {{{one}.out: {other}.in{f', {other}.out: {one}.in' if ports else ''}}}", "implementations:"]
+        lines += [f"  {name}: {{executable: {program}, args: [{name}, '{folder}', '{size}']}}" for name in (one, other)]
+        self.one, self.other = one, other
+        self.run = start(hosts, "\n".join(lines) + "\n", on={1: [other]}, **options)
+
+    def await_begun(self, limit=60):
+        """Waits until more than 20 messages have left."""
+        until = time.monotonic() + limit
+        while not (self.folder / "begun").exists():
+            ended = [process.poll() for process in self.run.processes if process.poll() is not None]
+            assert not ended and time.monotonic() < until, f"it did not begin {ended}\n{self.run.said()}"
+            time.sleep(0.01)
+
+    def enough(self):
+        """Lets the leader send one more message and end."""
+        (self.folder / "enough").touch()
+
+    def end_well(self, limit=180):
+        """How many messages went from one to the other, after looking that both ends say the same of them."""
+        self.enough()
+        self.run.succeed(limit)
+        sent, came = (self.run.file(name, "summary").split() for name in (self.one, self.other))
+        assert sent == came
+        return int(sent[0])
+
+
+@pytest.fixture
+def flow(spread, compile_c, tmp_path):
+    """Starts a run of flow.c over two hosts; `size` is that of a message, bytes."""
+    count = 0
+
+    def start(hosts, kind, size, **options):
+        nonlocal count
+        count += 1
+        folder = tmp_path / f"flow{count}"
+        folder.mkdir()
+        program = compile_c(Path(__file__).resolve().parent / "flow.c")
+        return Flow(spread, program, hosts, kind, size, folder, options)
+
+    return start

@@ -35,7 +35,8 @@ class SpreadRun:
             for name in names:
                 words += ["--on", f"{domain}={name}"]
         self.processes = [self._start(0, words)]
-        self.join = [*prefix, command, "agent", "--join", self.directory / INVITATION, *agent_options]
+        self.join_file = self.directory / INVITATION
+        self.join = [*prefix, command, "agent", "--join", self.join_file, *agent_options]
         if len(self.hosts) > 1 and self._await_invitation():
             for number in range(1, len(self.hosts)):
                 self.start_agent(number)
@@ -51,7 +52,7 @@ class SpreadRun:
 
     def _await_invitation(self, seconds=30):
         until = time.monotonic() + seconds
-        while not (self.directory / INVITATION).exists():
+        while not self.join_file.exists():
             if self.processes[0].poll() is not None:
                 return False  # it has said why
             assert time.monotonic() < until, f"no {INVITATION} after {seconds} s\n{self.said()}"

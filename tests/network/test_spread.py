@@ -1,0 +1,103 @@
+"""Runs over several domains, each in a network namespace of its own: results, large messages, cuts, wide-area links."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CUT = 10  # s; long enough for TCP to have backed off, and for a heartbeat to be missed
+MIB = 1 << 20
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "reaction-diffusion"
+
+
+@pytest.fixture(scope="module")
+def monolithic():
+    """What the example gives without coupling, by name of file."""
+    script = ("import sys, numpy; from monolithic import read_settings, simulate; "
+              "numpy.savez(sys.argv[1], *simulate(read_settings('reaction_diffusion.ymmsl')))")
+
+    def results(path):
+        subprocess.run([sys.executable, "-c", script, path], cwd=EXAMPLE, check=True)
+        return dict(zip(("t", "x", "concentration"), np.load(path).values()))
+
+    return results
+
+
+@pytest.mark.parametrize("encrypt", [True, False], ids=["encrypted", "not encrypted"])
+def test_reaction_diffusion_gives_the_same_over_three_domains(network, spread, monolithic, tmp_path, encrypt):
+    subprocess.run(["make", "--no-print-directory", "-C", EXAMPLE], check=True, stdout=subprocess.DEVNULL)
+    net = network("head", "one", "two")
+    run = spread([net["head"], net["one"], net["two"]], EXAMPLE / "reaction_diffusion.ymmsl",
+                 on={1: ["macro"], 2: ["micro"]}, encrypt=encrypt)
+    run.succeed()
+    [result] = run.directory.rglob("concentration.npy")
+    for name, expected in monolithic(tmp_path / "whole.npz").items():
+        np.testing.assert_allclose(np.load(result.with_name(f"{name}.npy")), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("version", ["v4", "v6"])
+def test_domains_find_each_other_over_ipv4_and_over_ipv6(network, flow, version):
+    net = network("a", "b")
+    hosts = [net["a"], net["b"]]
+    flow(hosts, "exchange", 1024, listen=[getattr(host, version) for host in hosts]).end_well()
+
+
+def test_a_message_of_one_gibibyte_arrives_whole(network, flow):
+    net = network("a", "b")
+    started = flow([net["a"], net["b"]], "bulk", 1024 * MIB)
+    started.enough()
+    assert started.end_well() >= 1
+
+
+@pytest.mark.parametrize("kind, size", [("bulk", 32 * MIB), ("exchange", 1024)])
+def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow, kind, size):
+    net = network("a", "b", rate="1gbit")
+    started = flow([net["a"], net["b"]], kind, size)
+    started.await_begun()
+    net.cut("b")
+    time.sleep(CUT)
+    net.restore("b")
+    assert started.end_well() > 20
+
+
+@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
+def test_a_cut_of_a_lossy_wide_area_link_loses_and_repeats_nothing(wide_area, flow, kind, size):
+    link = wide_area(rtt=40, loss=0.1)
+    started = flow([link.a, link.b], kind, size)
+    started.await_begun()
+    link.cut()
+    time.sleep(CUT)
+    link.restore()
+    assert started.end_well() > 20
+
+
+def test_one_of_two_interfaces_may_go_and_come_back(network, flow):
+    net = network("a", "b", links=2)
+    started = flow([net["a"], net["b"]], "exchange", 1024)
+    started.await_begun()
+    net.cut("b", link=1)
+    net.restore("b", link=1)
+    assert started.end_well() > 20
+
+
+def test_a_wall_around_a_domain_does_not_matter_where_it_dials_the_head_itself(network, flow):
+    net = network("head", "walled")
+    net["walled"].wall()
+    assert flow([net["head"], net["walled"]], "exchange", 1024).end_well() > 0
+
+
+def test_an_agent_that_comes_late_is_waited_for(network, flow, monkeypatch):
+    import domains
+
+    net, agents = network("a", "b"), []
+    start_agent = domains.SpreadRun.start_agent
+    monkeypatch.setattr(domains.SpreadRun, "start_agent", lambda run, number: agents.append((run, number)))
+    started = flow([net["a"], net["b"]], "exchange", 1024)
+    time.sleep(2)  # the lateness itself
+    assert started.run.processes[0].poll() is None, started.run.said()
+    for run, number in agents:
+        start_agent(run, number)
+    assert started.end_well() > 0
