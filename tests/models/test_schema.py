@@ -25,6 +25,7 @@ BROKEN_FORM = [
     "misspelt-keys",
     "missing-version",
     "not-a-model",
+    "place",
     "script-and-more",
     "wrong-types",
     "wrong-version",

@@ -4,6 +4,7 @@
 mod executables;
 mod implementations;
 mod light;
+mod place;
 mod report;
 mod resources;
 mod settings;
@@ -173,6 +174,7 @@ fn finish(
     };
     settings::check(&config, &flat, &mut problems);
     resources::check(&config, &flat, &mut problems);
+    place::check(&config, &flat, &mut problems);
     let mut resolved = None;
     if structure_fits {
         startup::check(&flat, &mut problems);

@@ -21,6 +21,10 @@ enum Command {
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
     /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
     Run(Run),
+    /// Take part in a run as one of its domains: start what it is told to, here, until the run is over.
+    ///
+    /// Started on each machine of a run over several domains, by `ligament run` or by hand.
+    Agent(Agent),
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
     /// Show how a run stands: who computes, who waits for whom.
@@ -83,8 +87,35 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end, and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten, next_help_heading = "Over several domains")]
+    pub spreading: crate::spread::Spreading,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Agent {
+    /// The invitation to the run: a file that only you can read; - for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub join: PathBuf,
+    /// Which domain this is, from 1 on [default: from SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK, plus 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub domain: Option<u32>,
+    /// Cores for instances [default: all that this process may use].
+    #[arg(long, value_name = "N")]
+    pub cores: Option<u32>,
+    /// Where instances have their files. They are brought to the run directory at the end [default: the run directory
+    /// itself if it is to be seen from here; else TMPDIR].
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub listening: crate::spread::Listening,
+    /// For how long the head may be cut off before this domain ends.
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    pub patience: std::time::Duration,
+    /// Show nothing but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -260,6 +291,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
     };
     let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
+        Command::Agent(agent) => crate::agent::agent(&agent),
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),

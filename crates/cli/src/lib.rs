@@ -1,6 +1,7 @@
 //! The command `ligament`, as a library, so that the Python package has the same command; and `runtime`, which
 //! puts manager and agent together into a run.
 
+mod agent;
 mod arguments;
 mod check;
 mod client;
@@ -10,8 +11,10 @@ mod limits;
 mod logs;
 mod lost;
 mod observe;
+mod paths;
 mod run;
 pub mod runtime;
+mod spread;
 mod timeline;
 mod view;
 

@@ -2,7 +2,8 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::runtime::{check_instance, run_model, RunOptions, RunResult, Show};
+use crate::runtime::{check_instance, run_over, RunOptions, RunResult, Show};
+use crate::spread::ByHand;
 use ligament_analysis::Files;
 use ligament_manager::{in_seconds, summary_table, RunState};
 
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         eprint!("{}", report.to_text());
     }
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
-    let Some(model) = found else {
+    let Some(mut model) = found else {
         if arguments.json {
             print(&format!("{}\n", report.to_json()));
         }
@@ -34,6 +35,9 @@ pub(crate) fn run(arguments: &Run) -> i32 {
             return refuse(arguments, &format!("--manual: {error}"));
         }
     }
+    if let Err(error) = arguments.spreading.put_on(&mut model) {
+        return refuse(arguments, &error);
+    }
     let options = RunOptions {
         directory: arguments.run_dir.clone(),
         manual: arguments.manual.clone(),
@@ -43,7 +47,9 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     };
     // This process is a run and nothing else.
     ligament_launch::adopt_orphans();
-    match run_model(&model, &options, None) {
+    let mut agents = ByHand;
+    let spread = arguments.spreading.by_hand(&model, &mut agents);
+    match run_over(&model, &options, None, spread) {
         Ok(result) => {
             tell(arguments, &result);
             result.exit_status()

@@ -244,7 +244,8 @@ fn through_shell(
     Ok((bash, all))
 }
 
-fn quote(text: &str) -> String {
+/// A text as one word for a shell.
+pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

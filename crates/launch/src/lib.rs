@@ -2,16 +2,22 @@
 //! resolved (`command`), and from that to a process that dies with its parent (`process`); and the guard (`guard`,
 //! and `keeper` on its own side), a small process that starts them all and outlives the run.
 
+pub mod agents;
 mod command;
 mod descendants;
 mod environment;
 mod guard;
 mod keeper;
 mod line;
+mod nodes;
+mod placement;
 mod process;
+pub mod site;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
 pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, Guard, Told};
+pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};
+pub use placement::{needs, place, Need, PlaceOptions, Placement, Room};
 pub use process::{describe_signal, end_group, raise_open_files, Ended};

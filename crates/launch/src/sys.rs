@@ -135,6 +135,23 @@ unsafe fn forget_handlers() {
     }
 }
 
+/// Has a command run in a group of its own, so that a terminal's Ctrl-C does not reach it, and be asked to end when the
+/// thread that starts it ends.
+pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let parent = rustix::process::getpid();
+    let settle = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        // The parent may have died before the signal was set.
+        if rustix::process::getppid() != Some(parent) {
+            return Err(rustix::io::Errno::SRCH.into());
+        }
+        Ok(())
+    };
+    // SAFETY: only calls of the system, which the child of a process with threads may make.
+    unsafe { command.process_group(0).pre_exec(settle) };
+}
+
 /// Gives memory that is not used any more back to the system, where the allocator can.
 pub fn give_back_memory() {
     #[cfg(target_env = "gnu")]

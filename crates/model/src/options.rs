@@ -55,6 +55,15 @@ pub struct OfConduit {
     pub at: At,
 }
 
+/// Where something is to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InDomain {
+    /// A domain's number, or the name of its machine.
+    pub domain: String,
+    /// Where this is written.
+    pub at: At,
+}
+
 /// What a file says under `ligament:`. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LigamentOptions {
@@ -82,6 +91,12 @@ pub struct LigamentOptions {
     pub budgets: IndexMap<String, OfConduit>,
     /// How large a message may be on single conduits, named in the same way.
     pub message_sizes: IndexMap<String, OfConduit>,
+    /// Where components, or single instances of them, run if the run has several domains.
+    pub place: IndexMap<Reference, InDomain>,
+    /// Whether instances are spread over all domains, instead of filling one after the other.
+    pub spread: Option<bool>,
+    /// Whether a domain may be given more instances than it has cores for.
+    pub overcommit: Option<bool>,
 }
 
 impl LigamentOptions {
@@ -99,6 +114,9 @@ impl LigamentOptions {
         "instances",
         "wait",
         "light",
+        "place",
+        "spread",
+        "overcommit",
     ];
 
     /// Whether nothing is set.
@@ -120,6 +138,9 @@ impl LigamentOptions {
         self.light.extend(overlay.light);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
+        self.place.extend(overlay.place);
+        self.spread = overlay.spread.or(self.spread);
+        self.overcommit = overlay.overcommit.or(self.overcommit);
     }
 }
 

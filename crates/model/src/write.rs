@@ -151,6 +151,21 @@ impl Configuration {
                 }
             }
         }
+        let mut domains: IndexMap<&str, Vec<String>> = IndexMap::new();
+        for (name, place) in &options.place {
+            domains.entry(&place.domain).or_default().push(name.to_string());
+        }
+        if !domains.is_empty() {
+            out.line(1, "place:");
+            for (domain, names) in domains {
+                out.pair(2, &quoted(domain), &list(&names));
+            }
+        }
+        for (key, value) in [("spread", options.spread), ("overcommit", options.overcommit)] {
+            if let Some(value) = value {
+                out.pair(1, key, &value.to_string());
+            }
+        }
     }
 }
 

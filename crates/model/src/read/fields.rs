@@ -6,24 +6,30 @@ use crate::yaml::{key_text, Kind, Node};
 use std::collections::HashMap;
 
 /// Collects problems while a document is read.
-pub(super) struct Reader {
+#[derive(Debug, Default)]
+pub struct Reader {
+    /// What is wrong so far.
     pub problems: Vec<Problem>,
 }
 
 /// The values of a mapping by their keys. Keys without a value (`key:`) are as if they were not there.
-pub(super) struct Fields<'a>(HashMap<String, &'a Node>);
+#[derive(Debug)]
+pub struct Fields<'a>(HashMap<String, &'a Node>);
 
 impl<'a> Fields<'a> {
+    /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&'a Node> {
         self.0.get(key).copied().filter(|n| n.kind != Kind::Null)
     }
 
+    /// Whether the key is there, perhaps without a value.
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 }
 
 impl Reader {
+    /// Notes an error.
     pub fn error(
         &mut self,
         code: &'static str,
@@ -201,6 +207,7 @@ impl Reader {
         self.reference_from(&text, &node.at, what)
     }
 
+    /// A name such as `a.b[3]`, from its text.
     pub fn reference_from(&mut self, text: &str, at: &At, what: &str) -> Option<Reference> {
         match Reference::new(text) {
             Ok(reference) => Some(reference),
@@ -244,8 +251,11 @@ impl Reader {
 }
 
 /// A text, or a list of them, with where each stands.
-pub(super) enum TextOrList {
+#[derive(Clone, Debug)]
+pub enum TextOrList {
+    /// A single text.
     Text(String, At),
+    /// A list of them.
     List(Vec<(String, At)>),
 }
 

@@ -10,7 +10,7 @@ use crate::configuration::{Configuration, Version};
 use crate::identity::Reference;
 use crate::problem::{nearest, At, Problem, Problems};
 use crate::yaml::{self, Kind, Node};
-use fields::Reader;
+pub use fields::{Fields, Reader, TextOrList};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::fields::{Reader, TextOrList};
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
-use crate::options::{parse_bytes, LigamentOptions, OfConduit, WaitMode};
+use crate::options::{parse_bytes, InDomain, LigamentOptions, OfConduit, WaitMode};
 use crate::settings::SettingValue;
 use crate::yaml::{Kind, Node};
 use indexmap::IndexMap;
@@ -211,12 +211,43 @@ impl Reader {
                 }
             }
         }
+        if let Some(node) = map.get("place") {
+            self.place(node, &mut options.place);
+        }
+        for (key, value) in [("spread", &mut options.spread), ("overcommit", &mut options.overcommit)] {
+            if let Some(node) = map.get(key) {
+                *value = self.truth(node, key);
+            }
+        }
         if let Some(node) = map.get("budgets") {
             self.of_conduits(node, "budgets", "the budget", &mut options.budget, &mut options.budgets);
         }
         if let Some(node) = map.get("message_sizes") {
             let (default, sizes) = (&mut options.message_size, &mut options.message_sizes);
             self.of_conduits(node, "message_sizes", "the message size", default, sizes);
+        }
+    }
+
+    /// Components and instances by the domain that they are to run in.
+    fn place(&mut self, node: &Node, place: &mut IndexMap<Reference, InDomain>) {
+        for (key, value) in self.pairs(node, "place") {
+            let Some(domain) = self.key(key) else { continue };
+            let names = match self.texts(value, "what runs in a domain") {
+                None => Vec::new(),
+                Some(TextOrList::Text(name, at)) => vec![(name, at)],
+                Some(TextOrList::List(names)) => names,
+            };
+            for (name, at) in names {
+                let Some(name) = self.reference_from(&name, &at, "what runs in a domain") else { continue };
+                if let Some(earlier) = place.get(&name) {
+                    let message = format!(
+                        "\"{name}\" is placed in the domain \"{domain}\" here, and in \"{}\" in line {}",
+                        earlier.domain, earlier.at.line
+                    );
+                    self.error("placed-twice", &at, message, "remove one of them");
+                }
+                place.insert(name, InDomain { domain: domain.clone(), at });
+            }
         }
     }
 

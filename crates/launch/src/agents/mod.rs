@@ -1,0 +1,152 @@
+//! Starting the agents of a run on other machines. A `Launcher` says which commands do it (`ssh`, `slurm`, `mpirun`,
+//! `batch` for PBS and LSF); `Agents` (in `running`) starts these commands, sees them fail, and ends them.
+
+mod batch;
+mod mpirun;
+mod running;
+mod slurm;
+mod ssh;
+
+pub use running::{Agents, Lost};
+
+use crate::command::quote;
+use crate::site::{LauncherKind, Site};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A domain whose agent is to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Its number; the first after the head is 1, and they follow each other.
+    pub domain: u32,
+    /// Its machine, as the launcher calls it.
+    pub name: String,
+    /// Cores that the run may use there; `None` if only the machine itself knows.
+    pub cores: Option<u32>,
+}
+
+/// What starts agents, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentCommand {
+    /// The file, for its owner alone, that lets an agent join the run.
+    pub invitation: PathBuf,
+    /// The command `ligament` on those machines: a path, or a name to be found in `PATH`.
+    pub ligament: PathBuf,
+    /// What the agent is told besides, such as `--scratch /tmp`.
+    pub arguments: Vec<String>,
+    /// A directory for what is written on the way: host files, and what launchers say.
+    pub directory: PathBuf,
+}
+
+impl AgentCommand {
+    /// The words of the agent's command line. `-` as the invitation: it comes on standard input.
+    fn words(&self, invitation: &Path, domain: Option<u32>) -> Vec<OsString> {
+        let mut words: Vec<OsString> =
+            vec![self.ligament.clone().into(), "agent".into(), "--join".into(), invitation.into()];
+        if let Some(domain) = domain {
+            words.extend(["--domain".into(), domain.to_string().into()]);
+        }
+        words.extend(self.arguments.iter().map(OsString::from));
+        words
+    }
+
+    /// The command as a text for a shell, after the lines that a site wants run before. A ligament that is not where it
+    /// is here is looked for in `PATH`.
+    fn script(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> String {
+        let mut script = String::new();
+        for line in before {
+            let failed = quote(&format!("ligament: this line of the site failed: {line}"));
+            script.push_str(&format!("{line}\n[ $? -eq 0 ] || {{ echo {failed} >&2; exit 1; }}\n"));
+        }
+        let words: Vec<String> =
+            self.words(invitation, domain).iter().map(|word| quote(&word.to_string_lossy())).collect();
+        if self.ligament.is_absolute() {
+            script.push_str(&format!("l={}\n[ -x \"$l\" ] || l=ligament\n", words[0]));
+            script.push_str(&format!("exec \"$l\" {}", words[1..].join(" ")));
+        } else {
+            script.push_str(&format!("exec {}", words.join(" ")));
+        }
+        script
+    }
+
+    /// The words that run `script` on another machine: by a login shell where a site wants something run before, since
+    /// only such a one knows of modules.
+    fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> [String; 3] {
+        let script = self.script(before, invitation, domain);
+        match before.is_empty() {
+            true => ["/bin/sh".into(), "-c".into(), script],
+            false => ["bash".into(), "-lc".into(), script],
+        }
+    }
+}
+
+/// A command that starts one agent or several, and lasts as long as they do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The first is looked up in `PATH`.
+    pub words: Vec<OsString>,
+    /// Whether the invitation is its standard input; else that is empty.
+    pub invitation_as_input: bool,
+    /// The domains whose agents it starts.
+    pub domains: Vec<u32>,
+    /// What is being started, for errors: "the agent on n2".
+    pub what: String,
+}
+
+/// A way to start agents. It starts nothing itself: it says which commands do.
+pub trait Launcher {
+    /// The command that users know it by.
+    fn name(&self) -> &'static str;
+
+    /// The commands that start an agent for each of `expected`. Files that they need are written into
+    /// `command.directory`.
+    ///
+    /// # Errors
+    /// It cannot be done, with what to do.
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String>;
+}
+
+/// The launcher of a kind, as a site wants it; none where the user starts agents by hand.
+pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
+    Some(match kind {
+        LauncherKind::Ssh => Box::new(ssh::Ssh::new(site)),
+        LauncherKind::Slurm => Box::new(slurm::Srun),
+        LauncherKind::Mpirun => Box::new(mpirun::Mpirun::new(site)),
+        LauncherKind::Pbs => Box::new(batch::Pbs::new(site)),
+        LauncherKind::Lsf => Box::new(batch::Lsf),
+        LauncherKind::None => return None,
+    })
+}
+
+/// What a user has to type on each machine, where agents are started by hand.
+pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
+    let line = |one: &Expected| {
+        let words = command.words(&command.invitation, Some(one.domain));
+        let words: Vec<String> = words.iter().map(|word| plain_or_quoted(&word.to_string_lossy())).collect();
+        format!("on {}: {}", one.name, words.join(" "))
+    };
+    expected.iter().map(line).collect()
+}
+
+fn plain_or_quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => quote(text),
+    }
+}
+
+/// Whether domains follow each other in the order in which a launcher counts its tasks.
+fn must_follow(expected: &[Expected], who: &str) -> Result<(), String> {
+    match expected.iter().zip(1..).find(|(one, number)| one.domain != *number) {
+        None => Ok(()),
+        Some((one, number)) => Err(format!(
+            "{who} counts agents from 1, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \
+             in Ligament, please report it",
+            one.name, one.domain
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither gives its input to all, so the
+//! invitation must be a file that all machines see.
+
+use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use crate::site::Site;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::process::{Command, Stdio};
+
+pub(super) struct Mpirun {
+    before: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Flavour {
+    OpenMpi,
+    Mpich,
+}
+
+impl Mpirun {
+    pub(super) fn new(site: &Site) -> Mpirun {
+        Mpirun { before: site.before() }
+    }
+
+    /// The host file, and the options that go with it.
+    pub(super) fn options(flavour: Flavour, expected: &[Expected], file: &str) -> (String, Vec<OsString>) {
+        let mut hosts = String::new();
+        for one in expected {
+            let _ = match flavour {
+                Flavour::OpenMpi => writeln!(hosts, "{} slots=1", one.name),
+                Flavour::Mpich => writeln!(hosts, "{}:1", one.name),
+            };
+        }
+        let count = expected.len().to_string();
+        let options: Vec<&str> = match flavour {
+            Flavour::OpenMpi => {
+                vec!["--hostfile", file, "--map-by", "ppr:1:node", "--bind-to", "none", "-n", &count]
+            }
+            Flavour::Mpich => vec!["-f", file, "-ppn", "1", "-bind-to", "none", "-n", &count],
+        };
+        (hosts, options.into_iter().map(OsString::from).collect())
+    }
+}
+
+/// Whose `mpirun` this is, by what it says of itself.
+fn flavour() -> Result<Flavour, String> {
+    let output = Command::new("mpirun").arg("--version").stdin(Stdio::null()).output().map_err(|error| {
+        format!("mpirun cannot be started: {error}; load the module of your MPI, or use the launcher ssh")
+    })?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    if said.contains("Open MPI") || said.contains("OpenRTE") {
+        return Ok(Flavour::OpenMpi);
+    }
+    if said.contains("HYDRA") || said.contains("MPICH") || said.contains("Intel(R) MPI") {
+        return Ok(Flavour::Mpich);
+    }
+    let first = said.lines().next().unwrap_or_default();
+    Err(format!(
+        "mpirun is neither Open MPI's nor MPICH's (it says \"{first}\"); load the module of one of them, or use the \
+         launcher ssh"
+    ))
+}
+
+impl Launcher for Mpirun {
+    fn name(&self) -> &'static str {
+        "mpirun"
+    }
+
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+        if expected.is_empty() {
+            return Ok(Vec::new());
+        }
+        must_follow(expected, "mpirun")?;
+        let file = command.directory.join("agents.hosts");
+        let (hosts, options) = Mpirun::options(flavour()?, expected, &file.to_string_lossy());
+        std::fs::write(&file, hosts)
+            .map_err(|error| format!("the host file {} cannot be written: {error}", file.display()))?;
+        let mut words = vec!["mpirun".into()];
+        words.extend(options);
+        words.extend(command.in_shell(&self.before, &command.invitation, None).map(OsString::from));
+        let nodes: Vec<&str> = expected.iter().map(|one| one.name.as_str()).collect();
+        let domains = expected.iter().map(|one| one.domain).collect();
+        let what = format!("the agents on {}", nodes.join(", "));
+        Ok(vec![Start { words, invitation_as_input: false, domains, what }])
+    }
+}

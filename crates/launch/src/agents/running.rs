@@ -1,0 +1,162 @@
+//! The commands that start agents, while they run: each in a group of its own, its output in a file, ended with the run.
+
+use super::{AgentCommand, Expected, Launcher, Start};
+use crate::process::{describe_signal, end_group};
+use crate::sys;
+use rustix::process::Signal;
+use std::fs::{File, OpenOptions};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long launchers that are asked to end may take before they are killed. `srun` waits for Slurm to end its step.
+const GRACE: Duration = Duration::from_secs(10);
+/// Bytes at the end of what a launcher said that are shown when it fails.
+const TAIL: usize = 4096;
+
+/// Agents that will not come, or not come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    pub domains: Vec<u32>,
+    /// Why, and what the launcher said.
+    pub why: String,
+}
+
+struct Running {
+    start: Start,
+    child: Child,
+    output: PathBuf,
+    over: bool,
+}
+
+/// The commands that have started a run's agents. Dropping it ends them.
+pub struct Agents {
+    running: Vec<Running>,
+    launcher: &'static str,
+}
+
+impl Agents {
+    /// Starts agents. The commands end with the calling thread, at the latest. What they print goes to files
+    /// `launch-<first domain>.log` in `command.directory`.
+    ///
+    /// # Errors
+    /// One could not be started; those that were are ended again.
+    pub fn start(
+        launcher: &dyn Launcher,
+        expected: &[Expected],
+        command: &AgentCommand,
+    ) -> Result<Agents, String> {
+        let mut agents = Agents { running: Vec::new(), launcher: launcher.name() };
+        for start in launcher.starts(expected, command)? {
+            let first = start.domains.first().copied().unwrap_or_default();
+            let output = command.directory.join(format!("launch-{first}.log"));
+            let child = spawn(&start, &command.invitation, &output)?;
+            agents.running.push(Running { start, child, output, over: false });
+        }
+        Ok(agents)
+    }
+
+    /// The commands that have ended since this was asked last. Those of agents that have left in order are among them:
+    /// the caller knows which.
+    pub fn ended(&mut self) -> Vec<Lost> {
+        let launcher = self.launcher;
+        let ended = |one: &mut Running| {
+            let status = one.child.try_wait().ok().flatten().filter(|_| !one.over)?;
+            one.over = true;
+            Some(Lost { domains: one.start.domains.clone(), why: why(one, launcher, status) })
+        };
+        self.running.iter_mut().filter_map(ended).collect()
+    }
+
+    /// What has been said so far by the commands of these domains, for errors: the last lines.
+    pub fn said(&self, domain: u32) -> String {
+        let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
+        of.map(|one| last_lines(&one.output)).unwrap_or_default()
+    }
+
+    /// Ends all: asks first, and kills what has not ended after a while. Returns when all are gone.
+    pub fn stop(&mut self) {
+        let alive = |one: &mut Running| matches!(one.child.try_wait(), Ok(None));
+        for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
+            end_group(one.child.id(), Signal::TERM);
+        }
+        let until = Instant::now() + GRACE;
+        for one in self.running.iter_mut().filter_map(|one| alive(one).then_some(one)) {
+            wait_until(one.child.id(), until);
+        }
+        for one in &mut self.running {
+            if alive(one) {
+                end_group(one.child.id(), Signal::KILL);
+            }
+            let _ = one.child.wait();
+        }
+        self.running.clear();
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Waits for the end of a child, at most until then. It stays to be reaped.
+fn wait_until(child: u32, until: Instant) {
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+    use rustix::process::{pidfd_open, Pid, PidfdFlags};
+    let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+    let Some(Ok(fd)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { return };
+    let left = until.saturating_duration_since(Instant::now());
+    let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+    let _ = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left));
+}
+
+fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, String> {
+    let (program, rest) = start.words.split_first().ok_or("there is no command to start")?;
+    let name = program.to_string_lossy().into_owned();
+    let cannot_write = |error| format!("the file {} cannot be written: {error}", output.display());
+    let said = OpenOptions::new().create(true).append(true).open(output).map_err(cannot_write)?;
+    let errors = said.try_clone().map_err(cannot_write)?;
+    let input = match start.invitation_as_input {
+        false => Stdio::null(),
+        true => File::open(invitation)
+            .map_err(|error| format!("the invitation {} cannot be read: {error}", invitation.display()))?
+            .into(),
+    };
+    let mut command = Command::new(program);
+    command.args(rest).stdin(input).stdout(said).stderr(errors);
+    sys::in_own_group_until_parent_ends(&mut command);
+    command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "{} cannot be started: the command \"{name}\" is not in PATH; install it, or load its module, or choose \
+             another launcher for the site",
+            start.what
+        ),
+        _ => format!("{} cannot be started: {name}: {error}", start.what),
+    })
+}
+
+fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(0), _) => "has ended".to_owned(),
+        (Some(255), _) if launcher == "ssh" => "could not be reached".to_owned(),
+        (Some(127), _) => "could not be started, because a command was not found".to_owned(),
+        (Some(code), _) => format!("has ended with status {code}"),
+        (None, signal) => format!("was ended by {}", describe_signal(signal.unwrap_or_default())),
+    };
+    let said = last_lines(&one.output);
+    let what = &one.start.what;
+    match said.is_empty() {
+        true => format!("{what} {how}; {launcher} said nothing"),
+        false => format!("{what} {how}; {launcher} said: {said}"),
+    }
+}
+
+/// The last lines of a file, as one text of at most three lines.
+fn last_lines(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL)..]).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(3)..].join("\n")
+}

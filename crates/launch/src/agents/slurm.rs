@@ -1,0 +1,51 @@
+//! Agents by one `srun` within an allocation. It hands this process's environment on, so that what a site wants run
+//! before has been run already; the invitation is its input, which it gives to every task.
+
+use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use std::path::Path;
+
+pub(super) struct Srun;
+
+impl Launcher for Srun {
+    fn name(&self) -> &'static str {
+        "srun"
+    }
+
+    /// Tasks are numbered in the allocation's order of nodes, as domains are: an agent finds its number by itself.
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+        if expected.is_empty() {
+            return Ok(Vec::new());
+        }
+        must_follow(expected, "srun")?;
+        let count = expected.len();
+        let nodes: Vec<&str> = expected.iter().map(|one| one.name.as_str()).collect();
+        let options = [
+            format!("--nodes={count}"),
+            format!("--ntasks={count}"),
+            "--ntasks-per-node=1".into(),
+            format!("--nodelist={}", nodes.join(",")),
+            "--distribution=block".into(),
+            // Beside the step of the batch script and beside steps that instances start.
+            "--overlap".into(),
+            // Without a number of cores a step has all of its nodes' that the job has; agents place what they start.
+            "--cpu-bind=none".into(),
+            "--mem=0".into(),
+            "--mpi=none".into(),
+            // One that ends early is the head's business.
+            "--kill-on-bad-exit=0".into(),
+            "--wait=0".into(),
+            "--input=all".into(),
+            "--unbuffered".into(),
+            "--job-name=ligament-agents".into(),
+        ];
+        let mut words = vec!["srun".into()];
+        words.extend(options.into_iter().map(Into::into));
+        words.extend(command.words(Path::new("-"), None));
+        let what = match nodes.as_slice() {
+            [one] => format!("the agent on {one}"),
+            _ => format!("the agents on {}", nodes.join(", ")),
+        };
+        let domains = expected.iter().map(|one| one.domain).collect();
+        Ok(vec![Start { words, invitation_as_input: true, domains, what }])
+    }
+}

@@ -1,0 +1,141 @@
+//! Machines that the user lists: `--hosts a,b:4`, and the host files of Open MPI (`a slots=4`) and MPICH (`a:4`).
+
+use super::Node;
+use std::path::Path;
+
+/// Reads `a,b:4,[fe80::1]:2`: names or addresses, each with its cores if a number follows. A name that stands
+/// several times has the sum.
+///
+/// # Errors
+/// What cannot be understood, and how to write it.
+pub fn parse_hosts(text: &str) -> Result<Vec<Node>, String> {
+    let mut nodes = Vec::new();
+    for word in text.split(',') {
+        add(&mut nodes, entry(word.trim()).map_err(|why| format!("{why}; write for example a,b:4"))?);
+    }
+    Ok(nodes)
+}
+
+/// Reads a host file: a machine in each line, as Open MPI or MPICH write it; `#` begins a comment.
+///
+/// # Errors
+/// `file:line: what is wrong; what to do`.
+pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("the host file {} cannot be read: {error}", path.display()))?;
+    let mut nodes = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let wrong = |why: String| {
+            format!("{}:{}: {why}; write for example \"a slots=4\" or \"a:4\"", path.display(), i + 1)
+        };
+        let mut node = entry(first).map_err(wrong)?;
+        for word in words {
+            match word.split_once('=') {
+                Some(("slots" | "cpu", slots)) => node.cores = Some(cores(slots).map_err(wrong)?),
+                // How many more could be started, and where MPICH binds its ranks: nothing to a run.
+                Some(("max_slots" | "max-slots" | "binding" | "ifhn", _)) => {}
+                _ => return Err(wrong(format!("\"{word}\" cannot be understood"))),
+            }
+        }
+        add(&mut nodes, node);
+    }
+    if nodes.is_empty() {
+        return Err(format!("the host file {} names no machine; write one in each line", path.display()));
+    }
+    Ok(nodes)
+}
+
+fn add(nodes: &mut Vec<Node>, node: Node) {
+    match nodes.iter_mut().find(|known| known.name == node.name) {
+        Some(known) => {
+            let sum = |node: &Node| node.cores.unwrap_or(1);
+            known.cores = Some(sum(known).saturating_add(sum(&node)));
+        }
+        None => nodes.push(node),
+    }
+}
+
+/// `a`, `a:4`, `10.0.0.1:4`, `::1` or `[::1]:4`.
+fn entry(word: &str) -> Result<Node, String> {
+    let (name, count) = if let Some(rest) = word.strip_prefix('[') {
+        let (address, rest) =
+            rest.split_once(']').ok_or_else(|| format!("the bracket in \"{word}\" is not closed"))?;
+        (address, rest.strip_prefix(':').or((!rest.is_empty()).then_some(rest)))
+    } else if word.parse::<std::net::Ipv6Addr>().is_ok() {
+        (word, None)
+    } else {
+        match word.split_once(':') {
+            Some((name, count)) => (name, Some(count)),
+            None => (word, None),
+        }
+    };
+    // What a shell, or ssh, would take for something else than a name.
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
+    if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
+        return Err(format!("\"{name}\" is no name of a machine"));
+    }
+    Ok(Node::new(name, count.map(cores).transpose()?))
+}
+
+fn cores(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|cores| *cores > 0).ok_or_else(|| format!("\"{text}\" is no number of cores"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_names_or_addresses_with_or_without_cores() {
+        assert_eq!(
+            parse_hosts("a, b:4,user@c.org,10.0.0.1:2,::1,[fe80::1%eth0]:8").unwrap(),
+            [
+                Node::new("a", None),
+                Node::new("b", 4),
+                Node::new("user@c.org", None),
+                Node::new("10.0.0.1", 2),
+                Node::new("::1", None),
+                Node::new("fe80::1%eth0", 8)
+            ]
+        );
+        assert_eq!(parse_hosts("a:2,a:3").unwrap(), [Node::new("a", 5)]);
+    }
+
+    #[test]
+    fn a_host_that_is_none_is_refused() {
+        for (text, why) in [
+            ("a,,b", "no name"),
+            ("a:four", "no number of cores"),
+            ("a:0", "no number of cores"),
+            ("-oProxyCommand=x", "no name"),
+            ("a b", "no name"),
+            ("[::1", "not closed"),
+        ] {
+            let error = parse_hosts(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn host_files_of_open_mpi_and_of_mpich_say_the_same() {
+        let path = std::env::temp_dir().join(format!("ligament-hosts-{}", std::process::id()));
+        let wanted = [Node::new("a", 4), Node::new("b", 2), Node::new("c", None)];
+        for text in ["# ours\na slots=4 max_slots=8\nb slots=2 # two\n\nc\n", "a:4\nb:2 binding=user:0,1\nc\n"]
+        {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(read_hostfile(&path).unwrap(), wanted);
+        }
+        for (text, why) in [
+            ("a\nb slots=x\n", ":2: \"x\" is no number of cores"),
+            ("a slot=2\n", ":1: \"slot=2\" cannot"),
+            ("# nothing\n", "names no machine"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = read_hostfile(&path).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,47 @@
+//! The file that `$PBS_NODEFILE` names: a line for each process that the job asked for ("PBS Professional User's
+//! Guide", The Job's Node File). Written against that documentation.
+
+use super::{counted, Node};
+use std::path::Path;
+
+pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        format!("PBS_NODEFILE, {}, cannot be read: {error}; is this the job's first node?", file.display())
+    })?;
+    let counts = counted(text.lines().map(str::trim).filter(|line| !line.is_empty()));
+    if counts.is_empty() {
+        return Err(format!("PBS_NODEFILE, {}, names no node; is it as PBS has written it?", file.display()));
+    }
+    // Where each node stands once, `select=n:ncpus=m` was asked for, and the cores are not in the file.
+    let told = counts.iter().any(|(_, count)| *count > 1);
+    Ok(counts.into_iter().map(|(name, count)| Node::new(name, told.then_some(count))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Result<Vec<Node>, String> {
+        let path = std::env::temp_dir().join(format!("ligament-pbs-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        let nodes = nodes(&path);
+        std::fs::remove_file(&path).unwrap();
+        nodes
+    }
+
+    #[test]
+    fn a_node_has_as_many_cores_as_lines() {
+        assert_eq!(of("lines", "b\na\nb\n\nb\n").unwrap(), [Node::new("b", 3), Node::new("a", 1)]);
+    }
+
+    #[test]
+    fn where_each_node_stands_once_its_cores_are_not_known() {
+        assert_eq!(of("once", "a\nb\n").unwrap(), [Node::new("a", None), Node::new("b", None)]);
+    }
+
+    #[test]
+    fn an_empty_or_missing_file_is_an_error_that_names_it() {
+        assert!(of("empty", "\n").unwrap_err().contains("names no node"));
+        assert!(nodes(Path::new("/nowhere/nodes")).unwrap_err().contains("/nowhere/nodes"));
+    }
+}

@@ -1,0 +1,318 @@
+//! Which domain each instance runs in, and on which cores: from what the model's instances need and what the nodes
+//! have. A pure function; nothing is started or asked here.
+
+use ligament_model::{Resolved, Resources};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What a domain offers. The number of a domain is its place in a list of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// The machine's name.
+    pub name: String,
+    /// Cores that the run may use there.
+    pub cores: u32,
+    /// How many of them are kept for the agent.
+    pub reserved: u32,
+}
+
+impl Room {
+    /// Cores that instances may use.
+    pub fn free(&self) -> u32 {
+        self.cores.saturating_sub(self.reserved)
+    }
+}
+
+/// An instance, or several that share one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// How errors call it.
+    pub name: String,
+    pub instances: Vec<u32>,
+    pub resources: Resources,
+    /// The domain that it must be in, by the user's word or because only that one can start it.
+    pub fixed: Option<u32>,
+}
+
+/// How to place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlaceOptions {
+    /// Each in the emptiest domain, instead of filling one after the other.
+    pub spread: bool,
+    /// More in a domain than it has cores for, where there is no other room.
+    pub overcommit: bool,
+}
+
+/// Where everything runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The domain of each instance.
+    pub domains: Vec<u32>,
+    /// The cores of each instance, counted from 0 among those of the domain's process; in its own domain first. Empty
+    /// where there are more instances than cores, so that nothing can be pinned.
+    pub cores: Vec<Vec<(u32, Vec<u32>)>>,
+    /// Domains that have been given more than they have cores for.
+    pub overcommitted: Vec<u32>,
+}
+
+/// What the instances of a model need. `fixed` says which domain one must be in, if only there it can be started.
+///
+/// # Errors
+/// The model places something in a domain that is not there.
+pub fn needs(
+    model: &Resolved,
+    rooms: &[Room],
+    fixed: &dyn Fn(u32) -> Option<u32>,
+) -> Result<Vec<Need>, String> {
+    let mut word: HashMap<String, u32> = HashMap::new();
+    for (name, place) in &model.ligament.place {
+        let domain = domain_named(&place.domain, rooms)
+            .map_err(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at)))?;
+        word.insert(name.to_string(), domain);
+    }
+    let mut needs: Vec<Need> = Vec::new();
+    let mut light: HashMap<String, usize> = HashMap::new();
+    for (i, instance) in model.instances.iter().enumerate() {
+        let (i, name) = (i as u32, instance.name.to_string());
+        let component = model.components[instance.component as usize].name.to_string();
+        let wanted = word.get(&name).or_else(|| word.get(&component)).copied();
+        let must = fixed(i);
+        if let (Some(wanted), Some(must)) = (wanted, must) {
+            if wanted != must {
+                return Err(format!(
+                    "{name} is placed in the domain {wanted}, but can only be started in the domain {must}, where the \
+                     run was begun; take it out of \"place:\""
+                ));
+            }
+        }
+        let (program, resources) = (model.light_program(i), instance.resources);
+        if let Some(at) = program.and_then(|program| light.get(&program.to_string())) {
+            let need: &mut Need = &mut needs[*at];
+            let wanted = must.or(wanted);
+            if wanted.is_some() && need.fixed.is_some() && wanted != need.fixed {
+                return Err(format!(
+                    "{name} is placed elsewhere than {}, and both are run by one process, since their program is light; \
+                     place them together, or take the program out of \"light:\"",
+                    need.name
+                ));
+            }
+            need.fixed = need.fixed.or(wanted);
+            need.instances.push(i);
+            if cores_of(resources) > cores_of(need.resources) {
+                need.resources = resources;
+            }
+            continue;
+        }
+        if let Some(program) = program {
+            light.insert(program.to_string(), needs.len());
+        }
+        needs.push(Need { name, instances: vec![i], resources, fixed: must.or(wanted) });
+    }
+    Ok(needs)
+}
+
+fn at_line(at: &ligament_model::At) -> String {
+    match at.line {
+        0 => String::new(),
+        _ => format!("{at}: "),
+    }
+}
+
+/// A domain by its number or its machine's name.
+fn domain_named(name: &str, rooms: &[Room]) -> Result<u32, String> {
+    if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
+        return Ok(number as u32);
+    }
+    if let Some(found) = rooms.iter().position(|room| room.name == name) {
+        return Ok(found as u32);
+    }
+    let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
+    Err(format!("the domain \"{name}\", and there is none; there is {}", known.join(", ")))
+}
+
+/// Cores on one node, for what runs on one.
+fn cores_of(resources: Resources) -> u32 {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    match resources {
+        Resources::Threads { threads } => count(threads),
+        Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+            count(mpi_processes.saturating_mul(threads_per_mpi_process))
+        }
+        Resources::MpiNodes { mpi_processes_per_node, threads_per_mpi_process, .. } => {
+            count(mpi_processes_per_node.saturating_mul(threads_per_mpi_process))
+        }
+    }
+}
+
+/// Places everything: what is fixed first, then what needs whole nodes, then the rest in its order, or, if it does not
+/// fit so, the largest first. The same input gives the same result.
+///
+/// # Errors
+/// What does not fit, what it needs, and what there is.
+pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, String> {
+    if rooms.is_empty() {
+        return Err("there is no domain to place instances in; give at least one host".into());
+    }
+    let order = |need: &Need| match need.resources {
+        _ if need.fixed.is_some() => 0,
+        Resources::MpiNodes { .. } => 1,
+        _ => 2,
+    };
+    let mut in_order: Vec<usize> = (0..needs.len()).collect();
+    in_order.sort_by_key(|&i| order(&needs[i]));
+    let exact = PlaceOptions { overcommit: false, ..options };
+    attempt(needs, rooms, &in_order, exact)
+        .or_else(|error| {
+            let mut largest_first = in_order.clone();
+            largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(cores_of(needs[i].resources))));
+            attempt(needs, rooms, &largest_first, exact).map_err(|_| error)
+        })
+        .or_else(
+            |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
+        )
+}
+
+/// What has been given away so far.
+struct Taken<'a> {
+    rooms: &'a [Room],
+    /// Cores of each domain that are given away.
+    used: Vec<u32>,
+}
+
+impl Taken<'_> {
+    fn left(&self, domain: usize) -> u32 {
+        self.rooms[domain].free().saturating_sub(self.used[domain])
+    }
+
+    /// Gives so many cores away; which, if there are as many.
+    fn take(&mut self, domain: usize, cores: u32) -> (u32, Vec<u32>) {
+        let first = self.rooms[domain].reserved.min(self.rooms[domain].cores) + self.used[domain];
+        let given = if cores <= self.left(domain) { (first..first + cores).collect() } else { Vec::new() };
+        self.used[domain] = self.used[domain].saturating_add(cores);
+        (domain as u32, given)
+    }
+
+    /// The first domain that has room, or the one that has most.
+    fn choose(&self, cores: u32, spread: bool) -> Option<usize> {
+        let mut fitting = (0..self.rooms.len()).filter(|&domain| self.left(domain) >= cores);
+        if spread {
+            return fitting.max_by_key(|&domain| (self.left(domain), std::cmp::Reverse(domain)));
+        }
+        fitting.next()
+    }
+
+    /// The domain with the least given away for each of its cores. One without cores is for no instances.
+    fn least_loaded(&self) -> Option<usize> {
+        let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
+        (0..self.rooms.len())
+            .filter(|&domain| self.rooms[domain].free() > 0)
+            .min_by(|&a, &b| load(a).total_cmp(&load(b)))
+    }
+}
+
+fn attempt(
+    needs: &[Need],
+    rooms: &[Room],
+    order: &[usize],
+    options: PlaceOptions,
+) -> Result<Placement, String> {
+    let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| *last as usize + 1);
+    let mut placement =
+        Placement { domains: vec![0; count], cores: vec![Vec::new(); count], overcommitted: Vec::new() };
+    let mut taken = Taken { rooms, used: vec![0; rooms.len()] };
+    for &i in order {
+        let need = &needs[i];
+        let given = give(need, &mut taken, options).ok_or_else(|| does_not_fit(need, &taken))?;
+        for &instance in &need.instances {
+            placement.domains[instance as usize] = given[0].0;
+            placement.cores[instance as usize] = given.clone();
+        }
+    }
+    placement.overcommitted =
+        (0..rooms.len() as u32).filter(|&d| taken.used[d as usize] > rooms[d as usize].free()).collect();
+    for cores in placement.cores.iter_mut() {
+        if cores.iter().any(|(domain, _)| placement.overcommitted.contains(domain)) {
+            cores.clear();
+        }
+    }
+    Ok(placement)
+}
+
+/// Cores for one need, its own domain first; `None` if it does not fit.
+fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec<(u32, Vec<u32>)>> {
+    if let Some(domain) = need.fixed {
+        return Some(vec![taken.take(domain as usize, cores_of(need.resources))]);
+    }
+    let all = 0..taken.rooms.len();
+    match need.resources {
+        Resources::MpiNodes { nodes, .. } => {
+            let each = cores_of(need.resources);
+            let empty: Vec<usize> =
+                all.filter(|&d| taken.used[d] == 0 && taken.left(d) >= each).take(nodes).collect();
+            // Whole nodes: nobody else gets what is left of them.
+            (empty.len() == nodes && nodes > 0).then(|| {
+                let given = empty.iter().map(|&domain| taken.take(domain, each)).collect();
+                empty.iter().for_each(|&domain| taken.used[domain] = taken.rooms[domain].free());
+                given
+            })
+        }
+        Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+            let whole = cores_of(need.resources);
+            if let Some(domain) = taken.choose(whole, options.spread) {
+                return Some(vec![taken.take(domain, whole)]);
+            }
+            let each = u32::try_from(threads_per_mpi_process.max(1)).unwrap_or(u32::MAX);
+            let mut left = mpi_processes;
+            let parts: Vec<(usize, u32)> = all
+                .filter_map(|domain| {
+                    let here = ((taken.left(domain) / each) as usize).min(left);
+                    left -= here;
+                    (here > 0).then_some((domain, here as u32 * each))
+                })
+                .collect();
+            (left == 0).then(|| parts.into_iter().map(|(domain, cores)| taken.take(domain, cores)).collect())
+        }
+        Resources::Threads { .. } => {
+            let cores = cores_of(need.resources);
+            taken.choose(cores, options.spread).map(|domain| vec![taken.take(domain, cores)])
+        }
+    }
+    .or_else(|| {
+        let domain = taken.least_loaded().filter(|_| options.overcommit)?;
+        Some(vec![taken.take(domain, cores_of(need.resources))])
+    })
+}
+
+fn does_not_fit(need: &Need, taken: &Taken<'_>) -> String {
+    let cores = |n: u32| format!("{n} core{}", if n == 1 { "" } else { "s" });
+    let wants = match need.resources {
+        Resources::Threads { .. } => format!("{} on one node", cores(cores_of(need.resources))),
+        Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+            format!("{mpi_processes} MPI processes of {}", cores(threads_per_mpi_process as u32))
+        }
+        Resources::MpiNodes { nodes, .. } => {
+            format!("{nodes} empty nodes with {} each", cores(cores_of(need.resources)))
+        }
+    };
+    const MOST: usize = 8;
+    let mut there = String::new();
+    for (i, room) in taken.rooms.iter().enumerate().take(MOST) {
+        let kept = match room.reserved.min(room.cores) {
+            0 => String::new(),
+            n => format!(", {n} kept for the agent"),
+        };
+        let separator = if i == 0 { "" } else { "; " };
+        let _ = write!(there, "{separator}{} has {} of {} left{kept}", room.name, taken.left(i), room.cores);
+    }
+    if taken.rooms.len() > MOST {
+        let _ = write!(there, "; and {} more", taken.rooms.len() - MOST);
+    }
+    format!(
+        "{} needs {wants}, and there is no room for it: {there}; give the run more nodes, ask for less under \
+         \"resources:\", or let instances share cores with --overcommit",
+        need.name
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Where site files are looked for: `sites/` beside the place from which the command is called, then the user's own
+//! configuration.
+
+use super::{read_site, Site};
+use ligament_model::{nearest, Problems};
+use std::path::{Path, PathBuf};
+
+/// Where a project keeps its sites.
+pub const SITES: &str = "sites";
+
+/// The directories in which sites are looked for, the first first.
+fn directories() -> Vec<PathBuf> {
+    let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = config.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    let own = config.map(|config| config.join("ligament").join(SITES));
+    [PathBuf::from(SITES)].into_iter().chain(own).collect()
+}
+
+/// All sites that can be called by their names, with their files: those of a project hide the user's own.
+pub fn known_sites() -> Vec<(String, PathBuf)> {
+    let mut known: Vec<(String, PathBuf)> = Vec::new();
+    for directory in directories() {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "yaml" || end == "yml"))
+            .collect();
+        files.sort();
+        for file in files {
+            let name = name_of(&file);
+            if !known.iter().any(|(known, _)| *known == name) {
+                known.push((name, file));
+            }
+        }
+    }
+    known
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The site that a user names: a file (with a `/` in it, or ending in `.yaml`), or one of `known_sites`.
+///
+/// # Errors
+/// There is none of this name, or its file has mistakes: all of them, one a line.
+pub fn find_site(wanted: &str) -> Result<Site, String> {
+    let is_file = wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml");
+    let file = if is_file {
+        PathBuf::from(wanted)
+    } else {
+        let known = known_sites();
+        match known.iter().find(|(name, _)| name == wanted) {
+            Some((_, file)) => file.clone(),
+            None => return Err(unknown(wanted, &known)),
+        }
+    };
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| format!("the site file {} cannot be read: {error}", file.display()))?;
+    let (mut site, problems) = read_site(&text, &file.display().to_string());
+    if problems.iter().any(ligament_model::Problem::is_error) {
+        return Err(Problems(problems).to_string());
+    }
+    site.name = name_of(&file);
+    site.file = Some(std::path::absolute(&file).unwrap_or(file));
+    Ok(site)
+}
+
+fn unknown(wanted: &str, known: &[(String, PathBuf)]) -> String {
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let places: Vec<String> = directories().iter().map(|path| path.display().to_string()).collect();
+    let advice = match (nearest(wanted, names.iter().copied()), names.as_slice()) {
+        (Some(meant), _) => format!("did you mean \"{meant}\"?"),
+        (None, []) => format!("write its file with \"ligament site new {wanted}\""),
+        (None, names) => format!("there is {}", names.join(", ")),
+    };
+    format!("there is no site \"{wanted}\" in {}; {advice}", places.join(" or "))
+}

@@ -1,0 +1,157 @@
+//! Sites: how runs are started somewhere, each in one small YAML file. `read` makes one of a text, `find` looks one up
+//! by its name, `template` is what `ligament site new` writes, `duration` has the times that batch systems write.
+
+mod duration;
+mod find;
+mod read;
+mod template;
+
+pub use duration::{parse_duration, Walltime};
+pub use find::{find_site, known_sites, SITES};
+pub use read::{read_site, KEYS};
+pub use template::template;
+
+use crate::nodes::{BatchSystem, Node};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long agents may take to join unless the site says otherwise.
+pub const START_WITHIN: Duration = Duration::from_secs(300);
+
+/// What starts the agents of a run on other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LauncherKind {
+    /// Each by ssh.
+    Ssh,
+    /// All by one `srun` within an allocation.
+    Slurm,
+    /// All by one `mpirun` or `mpiexec`.
+    Mpirun,
+    /// Each by `pbs_tmrsh` within a job.
+    Pbs,
+    /// Each by `blaunch` within a job.
+    Lsf,
+    /// The user, by hand.
+    None,
+}
+
+impl LauncherKind {
+    /// All names.
+    pub const NAMES: &'static [&'static str] = &["ssh", "slurm", "mpirun", "pbs", "lsf", "none"];
+
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<LauncherKind> {
+        use LauncherKind::{Lsf, Mpirun, None as ByHand, Pbs, Slurm, Ssh};
+        let kinds = [Ssh, Slurm, Mpirun, Pbs, Lsf, ByHand];
+        let at = LauncherKind::NAMES.iter().position(|known| *known == name)?;
+        Some(kinds[at])
+    }
+
+    /// The name in a file.
+    pub fn name(self) -> &'static str {
+        LauncherKind::NAMES[self as usize]
+    }
+
+    /// The one that a batch system brings.
+    pub fn of(system: BatchSystem) -> LauncherKind {
+        match system {
+            BatchSystem::Slurm => LauncherKind::Slurm,
+            BatchSystem::Pbs => LauncherKind::Pbs,
+            BatchSystem::Lsf => LauncherKind::Lsf,
+        }
+    }
+}
+
+/// How runs are started somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// What it is called: its file's name without `.yaml`.
+    pub name: String,
+    /// The file; `None` for a site that nobody has described.
+    pub file: Option<PathBuf>,
+    pub description: String,
+    /// What ssh is told to reach it, such as `me@login.site.org`; `None` if it is here.
+    pub ssh: Option<String>,
+    /// Further options for ssh, as it takes them.
+    pub ssh_options: Vec<String>,
+    /// What starts agents; `None`: the batch system that this process runs under, else ssh.
+    pub launcher: Option<LauncherKind>,
+    /// The machines, where no batch system gives them.
+    pub hosts: Vec<Node>,
+    /// Modules to load before anything is started.
+    pub modules: Vec<String>,
+    /// Lines for the shell to run after that.
+    pub commands: Vec<String>,
+    /// The command `ligament` at the site; `None`: the one of this process if it is there, else that in `PATH`.
+    pub ligament: Option<String>,
+    /// A directory at the site, reached by ssh, in which runs are made.
+    pub directory: Option<String>,
+    /// A directory of each machine for files of a run that do not last.
+    pub scratch: Option<String>,
+    /// The network interface, or the address, at which agents listen.
+    pub interface: Option<String>,
+    /// The ports at which they may listen.
+    pub ports: Option<RangeInclusive<u16>>,
+    /// Whether the network is trusted, so that what agents send may travel unencrypted.
+    pub trusted_network: bool,
+    /// Cores that each machine keeps for its agent.
+    pub agent_cores: Option<u32>,
+    /// Cores of each machine.
+    pub cores_per_node: Option<u32>,
+    /// How long agents may take to join.
+    pub start_within: Duration,
+    pub account: Option<String>,
+    pub partition: Option<String>,
+    /// How long a job may take unless the user says otherwise.
+    pub time: Option<Walltime>,
+    /// Whether jobs have their nodes for themselves.
+    pub whole_nodes: bool,
+    /// Further options of jobs, as the batch system takes them.
+    pub batch_options: Vec<String>,
+}
+
+impl Default for Site {
+    /// This machine, or the allocation that it is part of.
+    fn default() -> Site {
+        Site {
+            name: "here".into(),
+            file: None,
+            description: String::new(),
+            ssh: None,
+            ssh_options: Vec::new(),
+            launcher: None,
+            hosts: Vec::new(),
+            modules: Vec::new(),
+            commands: Vec::new(),
+            ligament: None,
+            directory: None,
+            scratch: None,
+            interface: None,
+            ports: None,
+            trusted_network: false,
+            agent_cores: None,
+            cores_per_node: None,
+            start_within: START_WITHIN,
+            account: None,
+            partition: None,
+            time: None,
+            whole_nodes: true,
+            batch_options: Vec::new(),
+        }
+    }
+}
+
+impl Site {
+    /// Lines for a shell that make the site's programs available: modules, then commands.
+    pub fn before(&self) -> Vec<String> {
+        let modules =
+            self.modules.iter().map(|module| format!("module load {}", crate::command::quote(module)));
+        modules.chain(self.commands.iter().cloned()).collect()
+    }
+
+    /// How many of so many cores are kept for the agent: as the site says, else one where there are four or more.
+    pub fn reserved(&self, cores: u32) -> u32 {
+        self.agent_cores.unwrap_or(u32::from(cores >= 4))
+    }
+}

@@ -1,0 +1,258 @@
+//! A site file as a `Site`. Reading goes on after a mistake, so that all of them are found at once.
+
+use super::{LauncherKind, Site, Walltime};
+use crate::nodes::parse_hosts;
+use crate::site::parse_duration;
+use ligament_model::yaml::{self, Kind, Node};
+use ligament_model::{Fields, Problem, Reader, TextOrList};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The keys of a site file, in the order of the template.
+pub const KEYS: &[&str] = &[
+    "description",
+    "ssh",
+    "ssh_options",
+    "directory",
+    "launcher",
+    "hosts",
+    "cores_per_node",
+    "agent_cores",
+    "start_within",
+    "modules",
+    "commands",
+    "ligament",
+    "scratch",
+    "interface",
+    "ports",
+    "trusted_network",
+    "account",
+    "partition",
+    "time",
+    "whole_nodes",
+    "batch_options",
+];
+
+/// Reads a site file; what is wrong comes back beside it, in the order of the file.
+pub fn read_site(text: &str, file: &str) -> (Site, Vec<Problem>) {
+    let mut reader = Reader::default();
+    let file: Arc<str> = file.into();
+    let mut site = Site::default();
+    let Some(root) = yaml::parse(text, Some(file), &mut reader.problems) else {
+        return (site, reader.problems);
+    };
+    let map = reader.mapping(&root, "a site file", KEYS);
+    fill(&mut reader, &map, &mut site);
+    check(&mut reader, &map, &site);
+    reader.problems.sort_by_key(|problem| (problem.line, problem.column));
+    (site, reader.problems)
+}
+
+fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
+    if let Some(node) = map.get("description") {
+        site.description = reader.text(node, "description").unwrap_or_default();
+    }
+    for (key, place) in [
+        ("account", &mut site.account),
+        ("partition", &mut site.partition),
+        ("ligament", &mut site.ligament),
+        ("directory", &mut site.directory),
+    ] {
+        if let Some(node) = map.get(key) {
+            *place = line(reader, node, key);
+        }
+    }
+    site.ssh = map.get("ssh").and_then(|node| word(reader, node, "ssh", "write what you would give to ssh"));
+    let interface = map.get("interface");
+    site.interface =
+        interface.and_then(|node| word(reader, node, "interface", "write a name such as ib0, or an address"));
+    if let Some(node) = map.get("scratch") {
+        site.scratch = line(reader, node, "scratch");
+        let variable_or_root = |path: &String| path.starts_with('/') || path.starts_with('$');
+        if site.scratch.as_ref().is_some_and(|path| !variable_or_root(path)) {
+            reader.error(
+                "bad-path",
+                &node.at,
+                format!("scratch is {}, which is relative, and agents start anywhere", node.describe()),
+                "begin it with / or with a variable of the machine, such as $TMPDIR",
+            );
+        }
+    }
+    for (key, place) in [
+        ("ssh_options", &mut site.ssh_options),
+        ("modules", &mut site.modules),
+        ("commands", &mut site.commands),
+        ("batch_options", &mut site.batch_options),
+    ] {
+        if let Some(node) = map.get(key) {
+            *place = lines(reader, node, key);
+        }
+    }
+    if let Some(node) = map.get("launcher") {
+        site.launcher = reader.word(node, "launcher", LauncherKind::NAMES, LauncherKind::from_name);
+    }
+    for (key, place) in [("trusted_network", &mut site.trusted_network), ("whole_nodes", &mut site.whole_nodes)]
+    {
+        if let Some(node) = map.get(key) {
+            *place = reader.truth(node, key).unwrap_or(*place);
+        }
+    }
+    let small = |count: Option<usize>| count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    if let Some(node) = map.get("agent_cores") {
+        site.agent_cores = small(reader.count(node, "agent_cores", 0));
+    }
+    if let Some(node) = map.get("cores_per_node") {
+        site.cores_per_node = small(reader.count(node, "cores_per_node", 1));
+    }
+    if let Some(node) = map.get("ports") {
+        site.ports = ports(reader, node);
+    }
+    if let Some(node) = map.get("hosts") {
+        hosts(reader, node, site);
+    }
+    if let Some(node) = map.get("time") {
+        site.time = time(reader, node, "time", Walltime::parse, "1:30:00 or 90 min");
+    }
+    if let Some(node) = map.get("start_within") {
+        let parse = |text: &str| parse_duration(text).filter(|seconds| *seconds > 0);
+        if let Some(seconds) = time(reader, node, "start_within", parse, "30 s or 5 min") {
+            site.start_within = Duration::from_secs(seconds);
+        }
+    }
+}
+
+/// What does not go together.
+fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
+    if let (Some(node), Some(agent), Some(cores)) =
+        (map.get("agent_cores"), site.agent_cores, site.cores_per_node)
+    {
+        if agent >= cores {
+            reader.error(
+                "bad-site",
+                &node.at,
+                format!("agent_cores is {agent}, and cores_per_node is {cores}: no core is left for instances"),
+                "keep fewer cores for agents",
+            );
+        }
+    }
+    let given = |key: &str| map.get(key);
+    if let (Some(node), None) = (given("directory"), &site.ssh) {
+        reader.error(
+            "bad-site",
+            &node.at,
+            "directory says where runs are made at a site that is reached by ssh, and \"ssh\" is not given",
+            "remove it, or add \"ssh:\"",
+        );
+    }
+    if let (Some(node), Some(kind @ (LauncherKind::Slurm | LauncherKind::Pbs | LauncherKind::Lsf))) =
+        (given("hosts"), site.launcher)
+    {
+        reader.error(
+            "bad-site",
+            &node.at,
+            format!("hosts are listed, and with the launcher \"{}\" the batch system gives them", kind.name()),
+            "remove them, or use the launcher ssh or mpirun",
+        );
+    }
+}
+
+/// A text of one line, with something in it.
+fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
+    let text = reader.text(node, what)?;
+    if text.trim().is_empty() || text.contains('\n') {
+        let is = if text.contains('\n') { "has several lines" } else { "is empty" };
+        reader.error("bad-site", &node.at, format!("{what} {is}"), "write it in one line, or remove the key");
+        return None;
+    }
+    Some(text)
+}
+
+/// A text without blanks that ssh, or the kernel, takes for a name and not for an option.
+fn word(reader: &mut Reader, node: &Node, what: &str, advice: &str) -> Option<String> {
+    let text = line(reader, node, what)?;
+    if text.starts_with('-') || text.contains(char::is_whitespace) {
+        reader.error("bad-site", &node.at, format!("{what} cannot be \"{text}\""), advice);
+        return None;
+    }
+    Some(text)
+}
+
+fn lines(reader: &mut Reader, node: &Node, what: &str) -> Vec<String> {
+    let texts = match reader.texts(node, what) {
+        None => Vec::new(),
+        Some(TextOrList::Text(text, at)) => vec![(text, at)],
+        Some(TextOrList::List(texts)) => texts,
+    };
+    let mut all = Vec::new();
+    for (text, at) in texts {
+        if text.trim().is_empty() || text.contains('\n') {
+            let message = format!("what stands under {what} is to be one line, and this has none or several");
+            reader.error(
+                "bad-site",
+                &at,
+                message,
+                "write each line as an item of its own, with \"- \" before it",
+            );
+        } else {
+            all.push(text);
+        }
+    }
+    all
+}
+
+fn ports(reader: &mut Reader, node: &Node) -> Option<RangeInclusive<u16>> {
+    let range = match &node.kind {
+        Kind::Int(port, _) => u16::try_from(*port).ok().map(|port| port..=port),
+        Kind::Str(text) => text.split_once('-').and_then(|(first, last)| {
+            let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            (first <= last).then_some(first..=last)
+        }),
+        _ => None,
+    };
+    let range = range.filter(|range| *range.start() > 0);
+    if range.is_none() {
+        reader.error(
+            "bad-site",
+            &node.at,
+            format!("ports must be a range of ports, and this is {}", node.describe()),
+            "write for example 40000-40099, the smaller one first, between 1 and 65535",
+        );
+    }
+    range
+}
+
+fn hosts(reader: &mut Reader, node: &Node, site: &mut Site) {
+    for text in lines(reader, node, "hosts") {
+        match parse_hosts(&text) {
+            Ok(nodes) => site.hosts.extend(nodes),
+            Err(why) => {
+                let (what, advice) = why.split_once("; ").unwrap_or((&why, "write for example a:4"));
+                reader.error("bad-site", &node.at, format!("hosts: {what}"), advice);
+            }
+        }
+    }
+}
+
+/// A time as it stands in the file: YAML takes `1:30:00` for a number.
+fn time<T>(
+    reader: &mut Reader,
+    node: &Node,
+    what: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    example: &str,
+) -> Option<T> {
+    let text = match &node.kind {
+        Kind::Str(text) | Kind::Int(_, text) | Kind::Float(_, text) => text.as_str(),
+        _ => "",
+    };
+    let time = parse(text);
+    if time.is_none() {
+        let message = format!("{what} must be a time, and this is {}", node.describe());
+        reader.error("bad-site", &node.at, message, format!("write for example {example}"));
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests;
