@@ -172,6 +172,19 @@ class Namespace:
         self.processes.append(process)
         return process
 
+    def counted(self, protocol, name):
+        """A counter of the kernel's for this namespace, as /proc/net/snmp has it: ("Tcp", "RetransSegs")."""
+        lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith(f"{protocol}:")]
+        return int(dict(zip(*lines))[name])
+
+    def break_connections(self, most=None):
+        """Breaks the TCP connections of this namespace, or so many of them, at both ends, as a gateway does that was started
+        anew; returns how many."""
+        all_ = connections(self)[:most]
+        for local, remote in all_:
+            self.run("ss", "-K", "-tn", "src", local, "dst", remote)
+        return len(all_)
+
     def end(self):
         """Ends what was started here and everything else that runs in this namespace."""
         end_processes(self.path)

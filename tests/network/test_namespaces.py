@@ -88,6 +88,17 @@ def test_a_wall_leaves_open_connections_alone(network, plain):
     assert client.line().startswith("still here ")
 
 
+def test_connections_are_broken_at_both_ends(network, plain):
+    net = network("a", "b")
+    server = plain(net["b"], "receive", net["b"].v4, 7000)
+    sender = plain(net["a"], "talk", net["b"].v4, 7000)
+    assert sender.line() == "connected"
+    assert net["a"].counted("Tcp", "CurrEstab") == 1
+    assert net["a"].break_connections() == 1
+    assert net["a"].counted("Tcp", "CurrEstab") == 0
+    assert server.process.wait(timeout=20) != 0
+
+
 def test_a_closed_network_leaves_no_namespace_and_no_process(network):
     net = network("a", "b")
     sleeper = net["a"].start("sleep", "600")

@@ -63,6 +63,23 @@ def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow, kind, siz
     assert started.end_well() > 20
 
 
+@pytest.mark.parametrize("most", [1, None], ids=["one of them", "all of them"])
+@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
+def test_connections_that_break_lose_and_repeat_nothing(network, flow, kind, size, most):
+    net = network("a", "b", rate="1gbit")
+    started = flow([net["a"], net["b"]], kind, size)
+    started.await_begun()
+    broken = 0
+    for _ in range(5):
+        until = time.monotonic() + 60
+        while net["b"].counted("Tcp", "CurrEstab") == 0:  # it comes back before it is broken again
+            assert time.monotonic() < until, started.run.said()
+            time.sleep(0.01)
+        broken += net["b"].break_connections(most)
+    assert broken >= 5
+    assert started.end_well() > 20
+
+
 @pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
 def test_a_cut_of_a_lossy_wide_area_link_loses_and_repeats_nothing(wide_area, flow, kind, size):
     link = wide_area(rtt=40, loss=0.1)
