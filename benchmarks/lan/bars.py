@@ -5,7 +5,6 @@ import statistics
 from lib.report import Bar, size_name
 
 LATENCY = 1.3  # times raw TCP with the wake-ups of the same hops
-WAKE_UPS = 2  # that a message through two agents takes beyond a TCP connection: of the agent that sends, of the receiver
 PLAIN, TLS = 0.9, 0.6  # of the speed of the TCP program, which does not encrypt
 SHAPED = 0.98  # on a link that is the limit, "no loss": what a measurement can tell
 WAYS = (("ligament/plain", "without TLS"), ("ligament/tls", "with TLS"))
@@ -27,9 +26,9 @@ class Measurements:
         return statistics.median(values) if values else None
 
     def bare_latency(self):
-        """Raw TCP plus the wake-ups of the hops beside it, by repetition, µs."""
-        pairs = zip(self.latency.get("bare/tcp", []), self.latency.get("bare/wake", []))
-        return [tcp + WAKE_UPS * wake for tcp, wake in pairs]
+        """Raw TCP plus two wake-ups, by repetition, µs: a message over two agents wakes its sender's agent and its
+        receiver beside what a TCP connection wakes."""
+        return [tcp + wakes for tcp, wakes in zip(self.latency.get("bare/tcp", []), self.latency.get("bare/wake", []))]
 
     def cipher_share(self, link, bytes_):
         """How much of the processor time of a GB with TLS the bare cipher takes, once at each end; or None."""

@@ -118,7 +118,7 @@ def print_tables(session):
     tables = (m.latency, m.switches, m.small_processor)
     rows = [(name, [_spread(table.get(name)) for table in tables]) for name in names if name in m.latency]
     if m.bare_latency():
-        rows.append(("tcp and 2 wake-ups", [_spread(m.bare_latency()), None, None]))
+        rows.append(("tcp and wake-ups", [_spread(m.bare_latency()), None, None]))
     heads = ["µs one way", "switches a message", "processor µs a message"]
     report.table(f"a message of {SMALL} B, to and fro: median; of all processes at both ends", heads, rows)
     for link in session.options.links:

@@ -43,7 +43,7 @@ PROGRAMS = [
     Program("ligament/plain", "lig_send_array, read in place; --no-encryption"),
     Program("ligament/tls", "lig_send_array, read in place; TLS 1.3, as is the default"),
     Program("bare/tcp", "one connection, TCP_NODELAY, sleeps in recv; read into fresh memory of the message's size"),
-    Program("bare/wake", "one machine: a futex between two processes that sleep at once", small_only=True),
+    Program("bare/wake", "one machine: two wake-ups each way, of processes that sleep on futexes at once", small_only=True),
     Program("bare/chain", "futex, TCP, futex: the hops of Ligament with nothing else", small_only=True),
     Program("openmpi", "btl tcp, ob1; read into the same memory each time"),
     Program("muscle3", f"MUSCLE 3 ({MUSCLE3}), Python, its TCP transport", round_trip=1e-3, largest=256 << 20),

@@ -29,7 +29,7 @@ class Bars(unittest.TestCase):
 
     def test_a_small_message_may_take_a_third_more_than_tcp_and_two_wake_ups(self):
         m = Measurements()
-        m.latency = {"bare/tcp": [8.0], "bare/wake": [6.0], "ligament/plain": [25.9], "ligament/tls": [26.1]}
+        m.latency = {"bare/tcp": [8.0], "bare/wake": [12.0], "ligament/plain": [25.9], "ligament/tls": [26.1]}
         self.assertEqual(held(m), {"small message, without TLS": True, "small message, with TLS": False})
 
     def test_a_small_message_is_not_judged_without_both_of_its_limits(self):
