@@ -1,4 +1,4 @@
-// What every C program of a benchmark times with: the clock, the pause of a spinning loop, and an order for times.
+// What C programs of benchmarks share: the clock, the pause of a spinning loop, an order for times, and data that looks random.
 #ifndef BENCHMARKS_TIMING_H
 #define BENCHMARKS_TIMING_H
 #include <stdint.h>
@@ -22,5 +22,14 @@ static inline uint64_t nanoseconds(void) {
 static inline int ascending(const void *x, const void *y) {
     uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
     return (a > b) - (a < b);
+}
+
+// A word that follows from its place and looks random (SplitMix64): what is sent between machines must not be such that
+// whoever compresses it wins.
+static inline uint64_t random_word(uint64_t place) {
+    uint64_t x = (place + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
 }
 #endif

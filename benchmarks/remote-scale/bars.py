@@ -1,0 +1,24 @@
+"""What is promised about many instances with remote conduits, computed from the measurements; nothing is run here."""
+
+import statistics
+
+from lib.report import Bar
+
+MEMORY = 4.0  # GB, in which MUSCLE 2 had as many
+
+
+def bars(found, least):
+    """The bars. `found` has the runs of each case by its name, `least` is the name of the one that has one pair only."""
+    made = []
+    for name, runs in found.items():
+        if name == least:
+            continue
+        values = [run["memory"] / 1e9 for run in runs]
+        made.append(Bar(f"memory of {name}", statistics.median(values), values, "<=", MEMORY, "GB"))
+    if least in found:
+        base = min(run["connections"] for run in found[least])
+        for name, runs in found.items():
+            if name != least:
+                more = [run["connections"] - base for run in runs]
+                made.append(Bar(f"connections of {name}", max(more), more, "<=", 0, "more than of one pair"))
+    return made

@@ -1,0 +1,84 @@
+"""A run that is spread over the hosts of a network: `ligament run` on the first, `ligament agent --join` on the others."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+INVITATION = "invitation"  # in the run directory, for its owner's eyes only
+
+
+def can_spread(command):
+    """Why this build of Ligament cannot spread a run over several machines, in one sentence, or None."""
+    done = subprocess.run([command, "agent", "--help"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 and "--join" in done.stdout else f"{command} has no `agent --join` yet"
+
+
+class SpreadRun:
+    """Host number i of `hosts` is domain i. `on` says what runs where, by the domain's number: {1: ["pong"]}.
+
+    `listen` are the addresses at which each host listens (its first IPv4 address by default); `options` go to
+    `ligament run`, `agent_options` to each agent; `prefix` comes before both commands (`taskset -c 1`). Nothing is awaited
+    but that each agent has been started.
+    """
+
+    def __init__(self, command, hosts, model, directory, on=None, listen=None, encrypt=True, options=(),
+                 agent_options=(), environment=None, folder=None, prefix=()):
+        self.directory, self.hosts = Path(directory), list(hosts)
+        self.listen = listen or [host.v4 for host in self.hosts]
+        self.logs = [self.directory.with_name(f"{self.directory.name}.domain{i}.txt") for i in range(len(self.hosts))]
+        self.environment = {**os.environ, **(environment or {})}
+        self.folder = folder
+        words = [*prefix, command, "run", model, "--run-dir", self.directory, "--domains", len(self.hosts) - 1,
+                 "--listen", self.listen[0], *([] if encrypt else ["--no-encryption"]), *options]
+        for domain, names in (on or {}).items():
+            for name in names:
+                words += ["--on", f"{domain}={name}"]
+        self.processes = [self._start(0, words)]
+        self.join_file = self.directory / INVITATION
+        self.join = [*prefix, command, "agent", "--join", self.join_file, *agent_options]
+        if len(self.hosts) > 1 and self._await_invitation():
+            for number in range(1, len(self.hosts)):
+                self.start_agent(number)
+
+    def _start(self, number, words):
+        with open(self.logs[number], "ab") as log:
+            return self.hosts[number].start(*words, stdout=log, stderr=log, env=self.environment, cwd=self.folder)
+
+    def start_agent(self, number):
+        """Starts the agent of a domain that has none yet."""
+        words = [*self.join, "--domain", number, "--listen", self.listen[number]]
+        self.processes.append(self._start(number, words))
+
+    def _await_invitation(self, seconds=30):
+        until = time.monotonic() + seconds
+        while not self.join_file.exists():
+            if self.processes[0].poll() is not None:
+                return False  # it has said why
+            assert time.monotonic() < until, f"no {INVITATION} after {seconds} s\n{self.said()}"
+            time.sleep(0.01)
+        return True
+
+    def wait(self, limit=120):
+        """Waits until it is over everywhere; the exit status of each domain."""
+        until = time.monotonic() + limit
+        try:
+            return [process.wait(max(until - time.monotonic(), 0.1)) for process in self.processes]
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the run is not over after {limit} s\n{self.said()}") from None
+
+    def succeed(self, limit=120):
+        """Waits for the end of a run that shall end well, everywhere."""
+        statuses = self.wait(limit)
+        assert statuses == [0] * len(self.hosts), f"exit statuses {statuses}\n{self.said()}"
+
+    def said(self):
+        """What all domains have printed so far."""
+        return "\n".join(f"--- domain {i}:\n{log.read_text(errors='replace')}"
+                         for i, log in enumerate(self.logs) if log.exists())
+
+    def file(self, instance, name):
+        """The text of a file that an instance left in its working directory."""
+        found = list((self.directory / "instances" / instance).rglob(name))
+        assert len(found) == 1, f"{name} of {instance}: {found}\n{self.said()}"
+        return found[0].read_text()

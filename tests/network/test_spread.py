@@ -1,0 +1,138 @@
+"""Runs over several domains, each in a network namespace of its own: results, large messages, cuts, wide-area links."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CUT = 10  # s; long enough for TCP to have backed off, and for a heartbeat to be missed
+MIB = 1 << 20
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+RIVER = ["river", "upper", "north", "south", "lower", "polder", "collector"]
+LAND = ["weather", "hills", "polder_land", "town"]
+
+
+def built(name):
+    """The folder of an example, whose programs are there."""
+    folder = EXAMPLES / name
+    subprocess.run(["make", "--no-print-directory", "-C", folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def alone(folder, script, path):
+    """The arrays that one program gives for the whole example; `script` computes them and has `save(arrays by name)`."""
+    script = f"import sys, numpy\nsave = lambda arrays: numpy.savez(sys.argv[1], **arrays)\n{script}"
+    subprocess.run([sys.executable, "-c", script, path], cwd=folder, check=True)
+    return dict(np.load(path))
+
+
+@pytest.mark.parametrize("encrypt", [True, False], ids=["encrypted", "not encrypted"])
+def test_reaction_diffusion_gives_the_same_over_three_domains(network, spread, tmp_path, encrypt):
+    folder, net = built("reaction-diffusion"), network("head", "one", "two")
+    run = spread([net["head"], net["one"], net["two"]], folder / "reaction_diffusion.ymmsl",
+                 on={1: ["macro"], 2: ["micro"]}, encrypt=encrypt)
+    run.succeed()
+    [result] = run.directory.rglob("concentration.npy")
+    whole = alone(folder, "from monolithic import read_settings, simulate\n"
+                  "save(dict(zip(('t', 'x', 'concentration'), simulate(read_settings('reaction_diffusion.ymmsl')))))",
+                  tmp_path / "whole.npz")
+    for name, expected in whole.items():
+        np.testing.assert_allclose(np.load(result.with_name(f"{name}.npy")), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_canal_network_gives_the_same_over_three_domains(network, spread, tmp_path):
+    folder, net = built("canal-network"), network("head", "one", "two")
+    run = spread([net["head"], net["one"], net["two"]], folder / "canal_network.ymmsl", on={0: RIVER, 1: LAND},
+                 options=["-s", "t_max=21600.0"])
+    run.succeed(300)
+    [result] = run.directory.rglob("canal_network.npz")
+    found = dict(np.load(result))
+    whole = alone(folder, "from network_alone import read_settings, simulate\n"
+                  "save(simulate({**read_settings('canal_network.ymmsl'), 't_max': 21600.0}))", tmp_path / "whole.npz")
+    for name, expected in whole.items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-10, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("version", ["v4", "v6"])
+def test_domains_find_each_other_over_ipv4_and_over_ipv6(network, flow, version):
+    net = network("a", "b")
+    hosts = [net["a"], net["b"]]
+    flow(hosts, "exchange", 1024, listen=[getattr(host, version) for host in hosts]).end_well()
+
+
+def test_a_message_of_one_gibibyte_arrives_whole(network, flow):
+    net = network("a", "b")
+    started = flow([net["a"], net["b"]], "bulk", 1024 * MIB)
+    started.enough()
+    assert started.end_well() >= 1
+
+
+@pytest.mark.parametrize("kind, size", [("bulk", 32 * MIB), ("exchange", 1024)])
+def test_a_cut_of_ten_seconds_loses_and_repeats_nothing(network, flow, kind, size):
+    net = network("a", "b", rate="1gbit")
+    started = flow([net["a"], net["b"]], kind, size)
+    started.await_begun()
+    net.cut("b")
+    time.sleep(CUT)
+    net.restore("b")
+    assert started.end_well() > 20
+
+
+@pytest.mark.parametrize("most", [1, None], ids=["one of them", "all of them"])
+@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
+def test_connections_that_break_lose_and_repeat_nothing(network, flow, kind, size, most):
+    net = network("a", "b", rate="1gbit")
+    started = flow([net["a"], net["b"]], kind, size)
+    started.await_begun()
+    broken = 0
+    for _ in range(5):
+        until = time.monotonic() + 60
+        while net["b"].counted("Tcp", "CurrEstab") == 0:  # it comes back before it is broken again
+            assert time.monotonic() < until, started.run.said()
+            time.sleep(0.01)
+        broken += net["b"].break_connections(most)
+    assert broken >= 5
+    assert started.end_well() > 20
+
+
+@pytest.mark.parametrize("kind, size", [("bulk", 8 * MIB), ("exchange", 1024)])
+def test_a_cut_of_a_lossy_wide_area_link_loses_and_repeats_nothing(wide_area, flow, kind, size):
+    link = wide_area(rtt=40, loss=0.1)
+    started = flow([link.a, link.b], kind, size)
+    started.await_begun()
+    link.cut()
+    time.sleep(CUT)
+    link.restore()
+    assert started.end_well() > 20
+
+
+def test_one_of_two_interfaces_may_go_and_come_back(network, flow):
+    net = network("a", "b", links=2)
+    started = flow([net["a"], net["b"]], "exchange", 1024)
+    started.await_begun()
+    net.cut("b", link=1)
+    net.restore("b", link=1)
+    assert started.end_well() > 20
+
+
+def test_a_wall_around_a_domain_does_not_matter_where_it_dials_the_head_itself(network, flow):
+    net = network("head", "walled")
+    net["walled"].wall()
+    assert flow([net["head"], net["walled"]], "exchange", 1024).end_well() > 0
+
+
+def test_an_agent_that_comes_late_is_waited_for(network, flow, monkeypatch):
+    import domains
+
+    net, agents = network("a", "b"), []
+    start_agent = domains.SpreadRun.start_agent
+    monkeypatch.setattr(domains.SpreadRun, "start_agent", lambda run, number: agents.append((run, number)))
+    started = flow([net["a"], net["b"]], "exchange", 1024)
+    time.sleep(2)  # the lateness itself
+    assert started.run.processes[0].poll() is None, started.run.said()
+    for run, number in agents:
+        start_agent(run, number)
+    assert started.end_well() > 0
