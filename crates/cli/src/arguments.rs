@@ -21,6 +21,16 @@ enum Command {
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
     /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
     Run(Run),
+    /// Run a model as a job of a batch system (Slurm), and show how it goes.
+    ///
+    /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run as if it
+    /// were here. Ctrl-C ends only the showing.
+    Submit(Box<crate::submit::Submit>),
+    /// End a run that was submitted, whether it waits in the queue or runs; any other as `stop` does.
+    Cancel(crate::job::Cancel),
+    /// Describe the places where runs are made, each in one small file.
+    #[command(subcommand)]
+    Site(crate::site::SiteCommand),
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
     /// Show how a run stands: who computes, who waits for whom.
@@ -260,6 +270,9 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
     };
     let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
+        Command::Submit(submit) => crate::submit::submit(&submit),
+        Command::Cancel(cancel) => crate::job::cancel(&cancel),
+        Command::Site(site) => crate::site::site(&site),
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),

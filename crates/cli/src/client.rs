@@ -11,7 +11,10 @@ use std::os::unix::process::CommandExt;
 /// What is written down of a run.
 pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
     let path = run.record();
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| match crate::job::JobRecord::of(run) {
+        Ok(Some(job)) => format!("{} has not begun: {}", run.name(), job.in_words()),
+        _ => format!("{}: {error}", path.display()),
+    })?;
     serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 

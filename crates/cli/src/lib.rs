@@ -6,12 +6,18 @@ mod check;
 mod client;
 mod config;
 mod explain;
+mod follow;
+mod job;
 mod limits;
 mod logs;
 mod lost;
 mod observe;
+mod places;
+mod remote;
 mod run;
 pub mod runtime;
+mod site;
+mod submit;
 mod timeline;
 mod view;
 

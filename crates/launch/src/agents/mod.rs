@@ -8,6 +8,7 @@ mod slurm;
 mod ssh;
 
 pub use running::{Agents, Lost};
+pub use ssh::ssh_words;
 
 use crate::command::{plain_or_quoted, quote};
 use crate::site::{LauncherKind, Site};

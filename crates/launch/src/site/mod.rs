@@ -7,7 +7,7 @@ mod read;
 mod template;
 
 pub use duration::{parse_duration, Walltime};
-pub use find::{find_site, known_sites, SITES};
+pub use find::{find_site, known_sites, own_directory, SITES};
 pub use read::{read_site, KEYS};
 pub use template::template;
 
