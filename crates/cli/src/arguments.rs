@@ -16,11 +16,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a model on this machine.
+    /// Run a model: on this machine, on all nodes of the job that this is part of, or on those that are listed.
     ///
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
     /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
-    Run(Run),
+    Run(Box<Run>),
     /// Run a model as a job of a batch system (Slurm), and show how it goes.
     ///
     /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run as if it
@@ -93,6 +93,10 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end, and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub hosts: crate::places::Hosts,
+    #[command(flatten)]
+    pub places: crate::places::Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
 }

@@ -51,9 +51,9 @@ pub(crate) struct Places {
     /// Run these components, or instances, in this domain: its number, or its machine; may be given several times.
     #[arg(long = "on", value_name = "DOMAIN=NAME,...", value_parser = on)]
     pub on: Vec<On>,
-    /// Spread instances over all machines, instead of filling one after the other.
+    /// Fill one machine after the other, instead of spreading instances over all.
     #[arg(long)]
-    pub spread: bool,
+    pub pack: bool,
     /// Start more instances on a machine than it has cores for, where there is no other room.
     #[arg(long)]
     pub overcommit: bool,
@@ -84,7 +84,7 @@ impl Places {
                 options.place.insert(name.clone(), InDomain { domain: domain.clone(), at: at.clone() });
             }
         }
-        options.spread = self.spread.then_some(true);
+        options.spread = self.pack.then_some(false);
         options.overcommit = self.overcommit.then_some(true);
     }
 
@@ -95,7 +95,7 @@ impl Places {
             let names: Vec<String> = names.iter().map(Reference::to_string).collect();
             words.extend(["--on".to_owned(), format!("{domain}={}", names.join(","))]);
         }
-        for (given, word) in [(self.spread, "--spread"), (self.overcommit, "--overcommit")] {
+        for (given, word) in [(self.pack, "--pack"), (self.overcommit, "--overcommit")] {
             if given {
                 words.push(word.to_owned());
             }
@@ -110,14 +110,14 @@ mod tests {
 
     #[test]
     fn on_names_a_domain_and_what_runs_there() {
-        let places = Places { on: vec![on("n2=macro, micro[0]").unwrap()], spread: true, overcommit: false };
+        let places = Places { on: vec![on("n2=macro, micro[0]").unwrap()], pack: true, overcommit: false };
         let mut options = LigamentOptions::default();
         places.add_to(&mut options);
         let placed: Vec<_> =
             options.place.iter().map(|(name, place)| (name.to_string(), place.domain.as_str())).collect();
         assert_eq!(placed, [("macro".to_owned(), "n2"), ("micro[0]".to_owned(), "n2")]);
-        assert_eq!((options.spread, options.overcommit), (Some(true), None));
-        assert_eq!(places.words(), ["--on", "n2=macro,micro[0]", "--spread"]);
+        assert_eq!((options.spread, options.overcommit), (Some(false), None));
+        assert_eq!(places.words(), ["--on", "n2=macro,micro[0]", "--pack"]);
         for wrong in ["macro", "=macro", "1=", "1=a b"] {
             assert!(on(wrong).is_err(), "{wrong}");
         }

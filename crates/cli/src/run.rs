@@ -11,7 +11,13 @@ const MOST_ROWS: usize = 40;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
-    let (model, limits) = (arguments.model.as_deref(), arguments.limits.options());
+    let (model, mut limits) = (arguments.model.as_deref(), arguments.limits.options());
+    arguments.places.add_to(&mut limits);
+    let machines = arguments.hosts.site().and_then(|site| Ok((arguments.hosts.machines(&site)?, site)));
+    let (machines, _site) = match machines {
+        Ok(found) => found,
+        Err(error) => return refuse(arguments, &error),
+    };
     let mut report = match read(&arguments.models, &arguments.settings, model, limits, Files::MustExist) {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),
@@ -41,6 +47,9 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         model_files: arguments.models.clone(),
         model_text,
     };
+    if !machines.is_only_here() {
+        return refuse(arguments, "TODO");
+    }
     // This process is a run and nothing else.
     ligament_launch::adopt_orphans();
     match run_model(&model, &options, None) {

@@ -121,10 +121,7 @@ fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
 fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), String> {
-    let options = PlaceOptions {
-        spread: model.ligament.spread == Some(true),
-        overcommit: model.ligament.overcommit == Some(true),
-    };
+    let options = PlaceOptions::of(&model.ligament);
     let Some(cores) = site.cores_per_node else {
         return Ok((arguments.nodes.unwrap_or(1), None));
     };
