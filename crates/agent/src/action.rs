@@ -61,6 +61,12 @@ pub enum Order {
     Look { round: u64, instances: Vec<u32> },
     /// The run cannot go on. The reason is a sentence.
     Fail(String),
+    /// The run ends, or has ended, elsewhere in this way.
+    End(Outcome),
+    /// The time for ending cleanly is over.
+    Hurry,
+    /// All is over elsewhere.
+    Release,
 }
 
 /// What the driver has to do.
@@ -88,6 +94,8 @@ pub enum Action {
     Push { instance: u32, push: Push },
     /// Count an endpoint as asleep, since its process is gone.
     Asleep { endpoint: u32 },
+    /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.
+    Detach,
     /// Call `Core::grace_is_over` in a while.
     Grace,
     /// A client asks.

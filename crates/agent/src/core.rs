@@ -1,6 +1,7 @@
 //! The agent's logic: what happens goes in, what to do comes out. It owns no socket, no process, no memory and no
 //! clock, so that tests can drive it through anything.
 
+mod elsewhere;
 mod light;
 mod registration;
 
@@ -51,7 +52,22 @@ pub struct Core {
     token: String,
     address: String,
     ending: Option<Outcome>,
+    /// Whether the carrier still has to do with instances here.
+    carries: Carries,
     over: bool,
+    /// Whether the run may go on elsewhere when all is over here.
+    held: bool,
+}
+
+/// How far the carrier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carries {
+    /// It is to go on.
+    On,
+    /// It is to bring to others what is under way from here, and no more.
+    Out,
+    /// There is nothing to carry, or nothing any more.
+    Nothing,
 }
 
 impl Core {
@@ -82,6 +98,7 @@ impl Core {
         let wiring = plan.wiring();
         let slotted = vec![None; instances.len()];
         let links = HashMap::new();
+        let carries = if plan.carrier().is_some() { Carries::On } else { Carries::Nothing };
         Core {
             plan,
             wiring,
@@ -93,8 +110,30 @@ impl Core {
             token: tokens(),
             address,
             ending: None,
+            carries,
             over: false,
+            held: false,
         }
+    }
+
+    /// The run has other domains: it is over when all is over here and `release` was called.
+    pub fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// All is over elsewhere.
+    pub fn release(&mut self) -> Vec<Action> {
+        let mut out = Vec::new();
+        self.held = false;
+        // There is nobody left for whom anything could be under way.
+        self.carries = Carries::Nothing;
+        self.end_if_all_gone(&mut out);
+        out
+    }
+
+    /// Whether no process of this domain is left, nor to come.
+    pub fn is_done_here(&self) -> bool {
+        self.own_endpoints().all(|me| matches!(self.instances[me as usize].phase, Phase::Gone(_)))
     }
 
     /// The run's plan.
@@ -110,6 +149,11 @@ impl Core {
     /// The run's own token, for clients.
     pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// The agent's socket, as `LIGAMENT_AGENT` has it.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Where an instance stands, and its process.
@@ -150,7 +194,7 @@ impl Core {
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
         let mut out: Vec<Action> = self
-            .endpoints()
+            .own_endpoints()
             .filter(|&i| self.instances[i as usize].ours)
             .map(|instance| Action::Start { instance })
             .collect();
@@ -318,7 +362,20 @@ impl Core {
             Order::Fail(what) => {
                 self.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
             }
+            Order::End(outcome) => self.end_with_others(outcome),
+            Order::Hurry => self.grace_is_over(),
+            Order::Release => self.release(),
         }
+    }
+
+    /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
+    fn end_with_others(&mut self, outcome: Outcome) -> Vec<Action> {
+        if let (Some(Outcome::Failed(known)), Outcome::Failed(told)) = (&mut self.ending, &outcome) {
+            if known.instance.is_some() && known.instance == told.instance {
+                known.exit = known.exit.or(told.exit);
+            }
+        }
+        self.stop(outcome)
     }
 
     /// The budget of a channel becomes so many bytes.
@@ -433,7 +490,10 @@ impl Core {
         };
         self.ending = Some(outcome.clone());
         out.push(Action::Report(Report::Ending(outcome.clone())));
-        let endpoints: Vec<u32> = self.endpoints().collect();
+        if let Some(carrier) = self.plan.carrier() {
+            self.tell(carrier, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
+        }
+        let endpoints: Vec<u32> = self.own_endpoints().collect();
         for me in endpoints {
             let instance = &mut self.instances[me as usize];
             match instance.phase {
@@ -460,7 +520,7 @@ impl Core {
     /// are left to whoever did.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
-        let endpoints: Vec<u32> = self.endpoints().collect();
+        let endpoints: Vec<u32> = self.own_endpoints().collect();
         for me in endpoints {
             let instance = &mut self.instances[me as usize];
             match (instance.phase, instance.ours) {
@@ -474,8 +534,16 @@ impl Core {
     }
 
     fn end_if_all_gone(&mut self, out: &mut Vec<Action>) {
-        let gone = |me: u32| matches!(self.instances[me as usize].phase, Phase::Gone(_));
-        if !self.over && self.endpoints().all(gone) {
+        if !self.over && !self.held && self.is_done_here() {
+            // What they sent has to reach others, unless the run ends for another reason.
+            match self.carries {
+                Carries::On if self.ending.is_none() => {
+                    self.carries = Carries::Out;
+                    return out.push(Action::Detach);
+                }
+                Carries::Out if self.ending.is_none() => return,
+                _ => {}
+            }
             self.over = true;
             self.ending.get_or_insert(Outcome::Done);
             out.push(Action::Over);

@@ -27,7 +27,7 @@ struct Area {
 }
 
 /// What an endpoint's timeline has gained since it was last looked at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Gained {
     /// The status page, as it was just before.
     pub status: Status,
@@ -42,8 +42,8 @@ pub struct Custody {
     board: Board,
     layouts: Vec<Layout>,
     timelines: bool,
-    /// For each instance its endpoint, and its row there if that serves many.
-    places: Vec<(u32, Option<u32>)>,
+    /// For each instance its endpoint, and its row there if that serves many; none for those that are elsewhere.
+    places: Vec<Option<(u32, Option<u32>)>>,
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(u32, u32), OwnedFd>,
@@ -65,8 +65,9 @@ impl Custody {
             rows: if plan.is_light(i as u32) { wiring.members(i as u32).len() as u32 } else { 0 },
         };
         let place = |i: usize| {
+            let elsewhere = plan.instances[i].elsewhere;
             let i = i as u32;
-            (plan.endpoint_of(i), plan.is_light(i).then(|| wiring.place(i)))
+            (!elsewhere).then(|| (plan.endpoint_of(i), plan.is_light(i).then(|| wiring.place(i))))
         };
         Ok(Custody {
             board_fd,
@@ -172,9 +173,9 @@ impl Custody {
         Some(Gained { status, intervals, causes })
     }
 
-    /// What an instance shows of itself; none before its endpoint has an area.
+    /// What an instance shows of itself; none before its endpoint has an area, and for one that is elsewhere.
     pub fn status(&self, instance: u32) -> Option<Status> {
-        let (endpoint, row) = self.places[instance as usize];
+        let (endpoint, row) = self.places[instance as usize]?;
         let area = self.areas[endpoint as usize].as_ref()?;
         match (row, &area.rows) {
             (Some(row), Some(rows)) => rows.look(row),

@@ -1,6 +1,10 @@
 //! The agent's body: its socket, its processes, its timers, around the logic in `core`. One thread, which must
 //! last as long as the run, because the children die with it.
 
+mod elsewhere;
+
+pub use elsewhere::Elsewhere;
+
 use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 use crate::connection::Connection;
 use crate::core::Core;
@@ -9,6 +13,7 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
+use ligament_carrier::Heard;
 use ligament_launch::{end_group, raise_open_files, Guard, Told};
 use ligament_shm::status::Status;
 use ligament_shm::ShmError;
@@ -104,6 +109,19 @@ pub trait Host {
     fn timelines_seen(&mut self);
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
+    /// The carrier heard something from elsewhere. What it says of failures the agent heeds by itself, after this.
+    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+        let _ = heard;
+        Vec::new()
+    }
+    /// The time for ending cleanly is over: somebody does not want to wait.
+    fn hurries(&mut self) {}
+    /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
+    /// goes on until `Order::Release` comes of it.
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        let _ = view;
+        Vec::new()
+    }
 }
 
 enum Event {
@@ -115,13 +133,24 @@ enum Event {
 }
 
 /// Runs a plan to its end. `guard` is the run's: it starts programs, and at the end of the run ends what is left of
-/// them.
+/// them. Of a run that spreads over several domains the plan is the whole run's all the same: those of its instances that
+/// are `elsewhere` others run. It is over when the instances here have ended and what they sent has arrived.
 ///
 /// # Errors
 /// The run could not even begin: memory, socket or event loop could not be made.
-pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcome, Vec<InstanceView>), String> {
+pub fn run(
+    plan: Plan,
+    guard: &mut Guard,
+    host: &mut dyn Host,
+    elsewhere: Option<Elsewhere<'_>>,
+) -> Result<(Outcome, Vec<InstanceView>), String> {
+    let plan = match &elsewhere {
+        Some(elsewhere) => plan.in_domain(elsewhere.domain_of, elsewhere.me),
+        None => plan,
+    };
     let files = raise_open_files();
-    let processes = (0..plan.instances.len() as u32).filter(|&i| plan.endpoint_of(i) == i).count();
+    let own = |&i: &u32| plan.endpoint_of(i) == i && !plan.instances[i as usize].elsewhere;
+    let processes = (0..plan.instances.len() as u32).filter(own).count();
     let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * processes as u64;
     if files < needed {
         return Err(format!(
@@ -136,7 +165,7 @@ pub fn run(plan: Plan, guard: &mut Guard, host: &mut dyn Host) -> Result<(Outcom
         .map_err(|error| format!("no event loop: {error}"))?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
-        let mut driver = Driver::new(plan, guard, host)?;
+        let mut driver = Driver::new(plan, guard, host, elsewhere)?;
         driver.drive().await?;
         driver.guard.sweep();
         driver.drain_timelines(Drain::Over);
@@ -149,6 +178,7 @@ struct Driver<'h> {
     core: Core,
     custody: Custody,
     host: &'h mut dyn Host,
+    elsewhere: Option<Elsewhere<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
     connections: HashMap<Link, Connection>,
     next_link: Link,
@@ -163,6 +193,8 @@ struct Driver<'h> {
     sender: UnboundedSender<Event>,
     grace: Option<Instant>,
     over: bool,
+    /// Whether the host was told that no process of this domain is left.
+    done_here: bool,
 }
 
 struct Process {
@@ -173,7 +205,12 @@ struct Process {
 }
 
 impl<'h> Driver<'h> {
-    fn new(plan: Plan, guard: &'h mut Guard, host: &'h mut dyn Host) -> Result<Driver<'h>, String> {
+    fn new(
+        plan: Plan,
+        guard: &'h mut Guard,
+        host: &'h mut dyn Host,
+        elsewhere: Option<Elsewhere<'h>>,
+    ) -> Result<Driver<'h>, String> {
         let name = format!("ligament-{}", random_hex()?);
         let socket = listen_at(&name).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
         let listener = watched(socket, Interest::READABLE)
@@ -194,6 +231,7 @@ impl<'h> Driver<'h> {
             core,
             custody,
             host,
+            elsewhere,
             listener: Rc::new(listener),
             connections: HashMap::new(),
             next_link: 0,
@@ -205,6 +243,7 @@ impl<'h> Driver<'h> {
             sender,
             grace: None,
             over: false,
+            done_here: false,
         })
     }
 
@@ -217,10 +256,15 @@ impl<'h> Driver<'h> {
         let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
         self.watch_listener();
         self.watch_guard()?;
+        self.attach_carrier();
         let actions = self.core.begin();
         self.act(actions);
         let mut tick_at = self.host.tick_every().map(|every| Instant::now() + every);
-        while !self.over {
+        loop {
+            self.tell_if_done_here();
+            if self.over {
+                break;
+            }
             let grace = self.grace;
             let grace_over = async {
                 match grace {
@@ -234,8 +278,15 @@ impl<'h> Driver<'h> {
                     None => std::future::pending().await,
                 }
             };
+            let heard = async {
+                match &mut self.elsewhere {
+                    Some(elsewhere) => elsewhere.heard.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 Some(event) = self.events.recv() => self.handle(event),
+                Some(heard) = heard => self.heard(heard),
                 _ = interrupt.recv() => self.interrupted(),
                 _ = terminate.recv() => self.interrupted(),
                 _ = hangup.recv() => self.interrupted(),
@@ -263,6 +314,7 @@ impl<'h> Driver<'h> {
             None => self.core.stop(Outcome::Interrupted),
             Some(_) => {
                 self.grace = None;
+                self.host.hurries();
                 self.core.grace_is_over()
             }
         };
@@ -543,6 +595,11 @@ impl<'h> Driver<'h> {
                 let board = self.custody.board();
                 if let Some(bell) = board.doorbell(endpoint) {
                     board.fall_asleep(bell);
+                }
+            }
+            Action::Detach => {
+                if let Some(elsewhere) = &self.elsewhere {
+                    elsewhere.carrier.detach();
                 }
             }
             Action::Grace => self.grace = Some(Instant::now() + GRACE),

@@ -1,6 +1,7 @@
 //! What an agent is told of a run: instances, their ports, and the channels between them. The number of a channel is
 //! its place in `channels`. An endpoint has the number of the first of the instances that it serves; that is the only
-//! one, but for those of a light program, which share a process.
+//! one, but for those of a light program, which share a process, and for those of other domains, for all of which one
+//! endpoint stands: the carrier.
 
 use crate::wiring::Wiring;
 use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
@@ -38,8 +39,10 @@ pub struct PlannedInstance {
     pub ports: Arc<[PlannedPort]>,
     /// Whether a person starts it.
     pub by_hand: bool,
-    /// The endpoint that serves it, if its program is light; else it has its own.
+    /// The endpoint that serves it, if its program is light or it is elsewhere; else it has its own.
     pub shares: Option<u32>,
+    /// Whether it is in another domain, so that the carrier's endpoint serves it.
+    pub elsewhere: bool,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
 }
@@ -128,6 +131,7 @@ impl Plan {
                 ports: ports.clone(),
                 by_hand: model.program(i).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
                 shares: model.light_program(i).map(|program| *first_of.entry(program).or_insert(i)),
+                elsewhere: false,
                 log_level: log_level(model, &instance.name),
             });
         }
@@ -161,7 +165,23 @@ impl Plan {
 
     /// Whether an endpoint serves the instances of a light program, and not one only.
     pub fn is_light(&self, endpoint: u32) -> bool {
-        self.instances[endpoint as usize].shares.is_some()
+        let instance = &self.instances[endpoint as usize];
+        instance.shares.is_some() && !instance.elsewhere
+    }
+
+    /// The same run as the agent of domain `me` sees it. `domain_of` has the domain of each instance; those of a light
+    /// program have the same.
+    pub fn in_domain(mut self, domain_of: &[u32], me: u32) -> Plan {
+        let carrier = domain_of.iter().position(|&domain| domain != me).map(|first| first as u32);
+        for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
+            (instance.elsewhere, instance.shares) = (true, carrier);
+        }
+        self
+    }
+
+    /// The endpoint that stands for all instances that are elsewhere, if there are any.
+    pub fn carrier(&self) -> Option<u32> {
+        self.instances.iter().position(|instance| instance.elsewhere).map(|first| first as u32)
     }
 
     /// Who is joined to whom.

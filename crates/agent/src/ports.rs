@@ -175,9 +175,8 @@ mod tests {
                 port("side", "s", false, false),
             ]
             .into(),
-            by_hand: false,
-            shares: None,
             log_level: 1,
+            ..PlannedInstance::default()
         }
     }
 

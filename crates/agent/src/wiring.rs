@@ -49,7 +49,7 @@ impl Wiring {
             wiring.sends[channel.from.instance as usize].push(id as u32);
             wiring.receives[channel.to.instance as usize].push(id as u32);
             let (from, to) = (plan.endpoint_of(channel.from.instance), plan.endpoint_of(channel.to.instance));
-            if from == to && plan.is_light(from) {
+            if from == to && plan.instances[from as usize].shares.is_some() {
                 wiring.credits.push(None);
                 continue;
             }

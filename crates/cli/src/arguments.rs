@@ -31,6 +31,10 @@ enum Command {
     /// Describe the places where runs are made, each in one small file.
     #[command(subcommand)]
     Site(crate::site::SiteCommand),
+    /// Take part in a run as one of its domains: start what it is told to, here, until the run is over.
+    ///
+    /// Started on each machine of a run over several domains, by `ligament run` or by hand.
+    Agent(Agent),
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
     /// Show how a run stands: who computes, who waits for whom.
@@ -93,12 +97,39 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end, and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten, next_help_heading = "Over several domains")]
+    pub spreading: crate::spread::Spreading,
     #[command(flatten)]
     pub hosts: crate::places::Hosts,
     #[command(flatten)]
     pub places: crate::places::Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Agent {
+    /// The invitation to the run: a file that only you can read; - for standard input.
+    #[arg(long, value_name = "FILE")]
+    pub join: PathBuf,
+    /// Which domain this is, from 1 on [default: from SLURM_PROCID, OMPI_COMM_WORLD_RANK or PMI_RANK, plus 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub domain: Option<u32>,
+    /// Cores for instances [default: all that this process may use].
+    #[arg(long, value_name = "N")]
+    pub cores: Option<u32>,
+    /// Where instances have their files. They are brought to the run directory at the end [default: the run directory
+    /// itself if it is to be seen from here; else TMPDIR].
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub listening: crate::spread::Listening,
+    /// For how long the head may be cut off before this domain ends.
+    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
+    pub patience: std::time::Duration,
+    /// Show nothing but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -277,6 +308,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Submit(submit) => crate::submit::submit(&submit),
         Command::Cancel(cancel) => crate::job::cancel(&cancel),
         Command::Site(site) => crate::site::site(&site),
+        Command::Agent(agent) => crate::agent::agent(&agent),
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),

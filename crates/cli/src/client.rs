@@ -115,8 +115,16 @@ pub(crate) fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         instances.truncate(MOST);
     }
     let width = instances.iter().map(|instance| instance.name.chars().count()).max().unwrap_or(0);
+    let on = |one: &InstanceRecord| one.on.as_ref().map_or(0, |on| on.chars().count());
+    let on_width =
+        instances.iter().map(|one| on(one) + one.domain.unwrap_or(0).to_string().len() + 3).max().unwrap_or(0);
     for instance in &instances {
-        text.push_str(&format!("  {:<width$}  {}", instance.name, instance.state));
+        text.push_str(&format!("  {:<width$}  ", instance.name));
+        if let Some(domain) = instance.domain {
+            let on = instance.on.as_deref().unwrap_or("?");
+            text.push_str(&format!("{:<on_width$}  ", format!("{domain} ({on})")));
+        }
+        text.push_str(&instance.state);
         if let (Some(port), Some(since)) = (&instance.waits_for, instance.waits_since) {
             text.push_str(&format!(", {port}, for {}", in_seconds(since)));
             if instance.waits_with_timeout {

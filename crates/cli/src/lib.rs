@@ -1,6 +1,7 @@
 //! The command `ligament`, as a library, so that the Python package has the same command; and `runtime`, which
 //! puts manager and agent together into a run.
 
+mod agent;
 mod arguments;
 mod check;
 mod client;
@@ -8,15 +9,18 @@ mod config;
 mod explain;
 mod follow;
 mod job;
+mod launched;
 mod limits;
 mod logs;
 mod lost;
 mod observe;
+mod paths;
 mod places;
 mod remote;
 mod run;
 pub mod runtime;
 mod site;
+mod spread;
 mod submit;
 mod timeline;
 mod view;

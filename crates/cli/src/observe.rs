@@ -1,6 +1,6 @@
 //! What only the kernel knows of processes, added to what is seen of their instances.
 
-use ligament_agent::{process_state, Awaited, InstanceView, REST};
+use ligament_agent::{process_state, Awaited, InstanceView, Phase, REST};
 use ligament_manager::{timeline, Observation};
 
 /// Whether threads may give memory back while somebody waits for some: views that the code holds can be dropped only by
@@ -21,9 +21,14 @@ pub(crate) fn see_threads(seen: &mut [Observation], instances: &[InstanceView]) 
 /// Notes whose processes are stopped.
 pub(crate) fn see_stopped(seen: &mut [Observation], instances: &[InstanceView]) {
     for (one, view) in seen.iter_mut().zip(instances) {
-        let pids = [view.speaker, view.pid].into_iter().flatten();
-        one.stopped = !one.gone && pids.filter_map(process_state).any(|state| state.stopped);
+        one.stopped = !one.gone && see_stopped_processes(view);
     }
+}
+
+/// Whether a process of an instance is stopped.
+pub(crate) fn see_stopped_processes(view: &InstanceView) -> bool {
+    let pids = [view.speaker, view.pid].into_iter().flatten();
+    !matches!(view.phase, Phase::Gone(_)) && pids.filter_map(process_state).any(|state| state.stopped)
 }
 
 fn what(cause: ligament_agent::Cause) -> timeline::What {

@@ -2,7 +2,9 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
-use crate::runtime::{check_instance, run_model, RunOptions, RunResult, Show};
+use crate::launched::Launched;
+use crate::runtime::{check_instance, run_over, RunOptions, RunResult, Show};
+use crate::spread::ByHand;
 use ligament_analysis::Files;
 use ligament_manager::{in_seconds, summary_table, RunState};
 
@@ -14,7 +16,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     let (model, mut limits) = (arguments.model.as_deref(), arguments.limits.options());
     arguments.places.add_to(&mut limits);
     let machines = arguments.hosts.site().and_then(|site| Ok((arguments.hosts.machines(&site)?, site)));
-    let (machines, _site) = match machines {
+    let (machines, site) = match machines {
         Ok(found) => found,
         Err(error) => return refuse(arguments, &error),
     };
@@ -47,12 +49,15 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         model_files: arguments.models.clone(),
         model_text,
     };
-    if !machines.is_only_here() {
-        return refuse(arguments, "TODO");
-    }
     // This process is a run and nothing else.
     ligament_launch::adopt_orphans();
-    match run_model(&model, &options, None) {
+    let mut agents = ByHand;
+    let mut launched = Launched::new(&machines, &site, &arguments.spreading);
+    let spread = match arguments.spreading.by_hand(&model, &mut agents) {
+        None if !machines.is_only_here() => Some(launched.spread(&machines, &arguments.spreading, &model)),
+        by_hand => by_hand,
+    };
+    match run_over(&model, &options, None, spread) {
         Ok(result) => {
             tell(arguments, &result);
             result.exit_status()

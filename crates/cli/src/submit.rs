@@ -7,7 +7,7 @@ use crate::site::own_command;
 use ligament_analysis::Files;
 use ligament_launch::jobs::{self, Job};
 use ligament_launch::site::{find_site, Site, Walltime};
-use ligament_launch::{needs, place, PlaceOptions, Room};
+use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
 use ligament_manager::{Moment, RunDirectory};
 use ligament_model::Resolved;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Optio
     let Some(cores) = site.cores_per_node else {
         return Ok((arguments.nodes.unwrap_or(1), None));
     };
-    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved: site.reserved(cores) };
+    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved: reserved(site.agent_cores, cores) };
     let fits = |nodes: u32| -> Result<u32, String> {
         let rooms: Vec<Room> = (0..nodes).map(room).collect();
         let placed = place(&needs(model, &rooms, &|_| None)?, &rooms, options)?;

@@ -1,8 +1,8 @@
 //! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
 
-use crate::connection::AgentLine;
 use crate::light::{Share, SharedLoan};
 use ligament_shm::endpoint::{self, Source};
+use ligament_shm::line::AgentLine;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::Request;
 use ligament_wire::{HeaderWords, Plan, Value};

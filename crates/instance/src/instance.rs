@@ -1,14 +1,15 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
 use crate::carrier::Carrier;
-use crate::connection::{AgentLine, Identity, Registered};
 use crate::error::Error;
+use crate::identity::from_environment;
 use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
+use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
 use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
@@ -105,8 +106,9 @@ impl Instance {
 
     /// As `new`, with flags and the language of the caller (for the run's records).
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
-        let identity = Identity::from_environment()?;
-        let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)?;
+        let identity = from_environment()?;
+        let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)
+            .map_err(Error::Registration)?;
         Instance::alone(identity, registered, flags)
     }
 

@@ -14,9 +14,10 @@
 //! ```
 
 mod carrier;
-pub mod connection;
+
 mod error;
 mod head;
+mod identity;
 mod instance;
 mod light;
 mod message;

@@ -22,5 +22,5 @@ pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, Guard, Told};
 pub use machines::{machines, Machines};
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};
-pub use placement::{needs, place, Need, PlaceOptions, Placement, Room};
+pub use placement::{needs, place, reserved, Need, PlaceOptions, Placement, Room};
 pub use process::{describe_signal, end_group, raise_open_files, Ended};

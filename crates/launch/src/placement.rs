@@ -23,6 +23,11 @@ impl Room {
     }
 }
 
+/// How many of a machine's cores are kept for its agent: as the user says, else one where there are four or more.
+pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
+    agent_cores.unwrap_or(u32::from(cores >= 4))
+}
+
 /// An instance, or several that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
@@ -46,10 +51,7 @@ pub struct PlaceOptions {
 impl PlaceOptions {
     /// What a model says, or what holds if it says nothing: all domains are used, and none is given too much.
     pub fn of(options: &LigamentOptions) -> PlaceOptions {
-        PlaceOptions {
-            spread: options.spread.unwrap_or(true),
-            overcommit: options.overcommit.unwrap_or(false),
-        }
+        PlaceOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
     }
 }
 
@@ -177,7 +179,9 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
         // What is spread wide can leave no room for what is large.
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(false)).map_err(|_| error))
-        .or_else(|error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) })
+        .or_else(
+            |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
+        )
 }
 
 /// What has been given away so far.

@@ -7,9 +7,16 @@
 //! what each of them saw at its look was still true when the last of them had looked: nothing was under way, and
 //! nobody was left to send. A process that is slow, stopped or in a debugger does not answer, and nothing is
 //! concluded until it does. No time-out is involved.
+//!
+//! Between domains messages and credit are also under way in carriers and on paths. So a knot through a conduit between
+//! domains is certain only after a second round. Each domain tells what its carrier does after it has asked its own in
+//! the round: when all carriers are quiet with the same counts after both, and as much has come as has gone, then nothing
+//! was under way anywhere at the moment at which the second round began. Whoever looked after that, and found nothing,
+//! will not find anything.
 
-use crate::observation::Observation;
+use crate::observation::{Observation, Waiting};
 use crate::waits::{knots, lasting_waits, stuck, Knot, Lack, Wait};
+use ligament_agent::Awaited;
 use std::collections::{HashMap, HashSet};
 
 /// Looks after an order that should come soon.
@@ -40,12 +47,46 @@ pub struct Deadlock {
     pub held: Vec<(u32, u64)>,
 }
 
+/// What the carrier of a domain does, as its agent has told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carrier {
+    /// The last round in which the agent had asked its instances before it looked at the carrier.
+    pub round: u64,
+    /// Whether nothing is under way.
+    pub quiet: bool,
+    /// Messages that went to other domains, and that came from there, ever.
+    pub sent: u64,
+    pub came: u64,
+    /// What was told to other domains of what was received there, and what they told; bytes, wrapping.
+    pub told: u64,
+    pub credited: u64,
+}
+
+impl Carrier {
+    fn counts(&self) -> [u64; 4] {
+        [self.sent, self.came, self.told, self.credited]
+    }
+}
+
+/// That all carriers were quiet after a round.
+#[derive(Debug)]
+struct Calm {
+    round: u64,
+    /// What each carrier had counted.
+    counts: Vec<[u64; 4]>,
+    /// In which wait each instance was; 0 for those that were not asked.
+    asked: Vec<u64>,
+}
+
 /// Watches one run.
 #[derive(Debug)]
 pub struct Watch {
     /// The sending and the receiving instance of each channel.
     ends: Vec<(u32, u32)>,
     budgets: Vec<u64>,
+    /// The domain of each instance; none if there is one only.
+    placement: Vec<u32>,
+    calm: Option<Calm>,
     /// Budgets that were grown: the channel, and by how much in all.
     grown: HashMap<u32, u64>,
     /// The epochs at the last look.
@@ -66,6 +107,8 @@ impl Watch {
         Watch {
             ends,
             budgets,
+            placement: Vec::new(),
+            calm: None,
             grown: HashMap::new(),
             before: Vec::new(),
             round: 0,
@@ -75,10 +118,15 @@ impl Watch {
         }
     }
 
-    /// A look at all instances. `memory` is the limit in bytes for every budget, and for
-    /// what all of them grow by together.
-    pub fn look(&mut self, seen: &[Observation], memory: u64) -> Vec<Order> {
-        let orders = self.judge(seen, memory).unwrap_or_else(|| self.ask(seen));
+    /// The run spreads over several domains, and this is the domain of each instance.
+    pub fn spread_over(&mut self, placement: Vec<u32>) {
+        self.placement = placement;
+    }
+
+    /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
+    /// for every budget, and for what all of them grow by together.
+    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Vec<Order> {
+        let orders = self.judge(seen, memory, carriers).unwrap_or_else(|| self.ask(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
         self.pressing = if orders.is_empty() { self.pressing.saturating_sub(1) } else { PRESSING };
         orders
@@ -94,14 +142,22 @@ impl Watch {
     }
 
     /// Whether those that have looked once more in this round are stuck, and what follows from it.
-    fn judge(&mut self, seen: &[Observation], memory: u64) -> Option<Vec<Order>> {
+    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Option<Vec<Order>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
             wait != 0 && wait == seen[i].epoch && seen[i].looked == self.round
         };
-        let certain = self.stuck(seen, confirmed, true);
+        let calm = self.calm_since(carriers);
+        let nothing_came = |i: usize| {
+            let within = seen[i].waits.as_ref().is_some_and(|waits| self.is_within_a_domain(i, waits));
+            within || calm.is_some_and(|calm| calm.asked.get(i) == self.asked.get(i))
+        };
+        let certain = self.stuck(seen, |i| confirmed(i) && nothing_came(i), true);
         let found = knots(&certain);
         if found.is_empty() {
+            if !knots(&self.stuck(seen, confirmed, true)).is_empty() {
+                return self.ask_again(carriers);
+            }
             let suspects = self.stuck(seen, confirmed, false);
             return self.suspect(&suspects, &knots(&suspects), seen);
         }
@@ -115,6 +171,48 @@ impl Watch {
         // They will move; what they said about these waits is of no use any more.
         self.asked.clear();
         Some(orders)
+    }
+
+    /// Whether nobody outside of the instance's own domain can end this wait.
+    fn is_within_a_domain(&self, instance: usize, waits: &Waiting) -> bool {
+        let domain = |instance: u32| self.placement.get(instance as usize);
+        let own = domain(instance as u32);
+        let ends = |channel: &u32| self.ends.get(*channel as usize);
+        let within =
+            |channel| ends(channel).is_some_and(|&(from, to)| domain(from) == own && domain(to) == own);
+        match &waits.what {
+            _ if self.placement.is_empty() => true,
+            Awaited::Message { channels } => channels.iter().all(within),
+            Awaited::Credit { channel, .. } => within(channel),
+            Awaited::Slots { .. } | Awaited::Memory => false,
+        }
+    }
+
+    /// What was noted when all carriers were quiet after an earlier round, if they still are, and were all the while.
+    fn calm_since(&self, carriers: &[Carrier]) -> Option<&Calm> {
+        let calm = self.calm.as_ref().filter(|calm| calm.round < self.round)?;
+        let same = calm.counts.iter().copied().eq(carriers.iter().map(Carrier::counts));
+        (same && self.are_quiet(carriers)).then_some(calm)
+    }
+
+    /// Whether after the present round every carrier was quiet, and as much had come as had gone.
+    fn are_quiet(&self, carriers: &[Carrier]) -> bool {
+        let total = |of: fn(&Carrier) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
+        carriers.iter().all(|carrier| carrier.quiet && carrier.round >= self.round)
+            && total(|carrier| carrier.sent) == total(|carrier| carrier.came)
+            && total(|carrier| carrier.told) == total(|carrier| carrier.credited)
+    }
+
+    /// All carriers are quiet; if they are so after another round, nothing is under way.
+    fn ask_again(&mut self, carriers: &[Carrier]) -> Option<Vec<Order>> {
+        if !self.are_quiet(carriers) {
+            return None;
+        }
+        let counts = carriers.iter().map(Carrier::counts).collect();
+        self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
+        self.round += 1;
+        let asked = (0u32..).zip(&self.asked).filter(|(_, &wait)| wait != 0);
+        Some(vec![Order::Ask { round: self.round, instances: asked.map(|(i, _)| i).collect() }])
     }
 
     fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {

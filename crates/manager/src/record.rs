@@ -60,7 +60,26 @@ pub struct RunRecord {
     /// Who waited for whom when the run was found to be deadlocked; empty if it was not.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub deadlock: Vec<WaitRecord>,
+    /// The domains of the run, by number, the head first; empty if there is one only.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub domains: Vec<DomainRecord>,
     pub instances: Vec<InstanceRecord>,
+}
+
+/// A domain of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DomainRecord {
+    /// What people call it.
+    pub name: String,
+    /// The machine's name.
+    pub host: String,
+    /// Cores that its instances may use.
+    pub cores: u32,
+    /// The process of its agent.
+    pub pid: u32,
+    /// Where its instances had their files, if the run directory was not to be seen from there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub scratch: Option<String>,
 }
 
 /// A wait in a deadlock.
@@ -84,6 +103,11 @@ pub struct WaitRecord {
 pub struct InstanceRecord {
     pub name: String,
     pub state: String,
+    /// The number of its domain, if the run has several, and the name of that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub domain: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub on: Option<String>,
     pub pid: Option<u32>,
     /// How its process ended, in words.
     pub exit: Option<String>,
@@ -158,6 +182,8 @@ impl InstanceRecord {
         InstanceRecord {
             name: seen.name.clone(),
             state: seen.standing.name().to_owned(),
+            domain: None,
+            on: None,
             pid: seen.pid,
             exit,
             model_time: seen.model_time,

@@ -112,6 +112,8 @@ mod tests {
         let record = |name: &str, sent| InstanceRecord {
             name: name.into(),
             state: "done".into(),
+            domain: None,
+            on: None,
             pid: None,
             exit: None,
             model_time: None,

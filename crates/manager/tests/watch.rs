@@ -251,7 +251,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
         prop_assert!(looks < 20_000, "the world does not come to rest");
         let turns = dice.below(6);
         let seen = world.look(&mut dice, turns);
-        let orders = watch.look(&seen, MEMORY);
+        let orders = watch.look(&seen, MEMORY, &[]);
         for order in &orders {
             world.obey(order);
         }

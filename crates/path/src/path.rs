@@ -27,6 +27,8 @@ pub struct Tuning {
     pub silence: Nanos,
     /// A path that has had no stream for so long is given up.
     pub patience: Nanos,
+    /// How long an end that has said and heard everything but the other's last word waits for a new stream.
+    pub farewell: Nanos,
 }
 
 impl Default for Tuning {
@@ -38,10 +40,11 @@ impl Default for Tuning {
             longest: 1 << 46,
             most: 1 << 20,
             tell_after_bytes: 1 << 20,
-            tell_after: 2_000_000,
+            tell_after: 20_000_000,
             heartbeat: 2 * second,
             silence: 10 * second,
             patience: 600 * second,
+            farewell: 5 * second,
         }
     }
 }
@@ -140,6 +143,11 @@ impl Path {
         }
     }
 
+    /// How many streams it has now.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// What is to be done next, if anything.
     pub fn action(&mut self) -> Option<Action> {
         self.actions.pop_front()
@@ -210,6 +218,10 @@ impl Path {
             None if !first || only => self.outbound.next_large().map(outgoing),
             None => None,
         };
+        let frame = match frame {
+            None if first && self.may_tell(now) => Some(self.tell()),
+            frame => frame,
+        };
         let state = self.streams.get_mut(&stream)?;
         let frame = match frame {
             Some(frame) => frame,
@@ -245,7 +257,7 @@ impl Path {
         let first = self.streams.keys().next() == Some(&stream);
         let only = self.streams.len() == 1;
         let control = self.must_tell(now) || !self.credits_due.is_empty() || self.ending_is_due();
-        first && (control || self.outbound.has_small())
+        first && (control || self.outbound.has_small() || self.may_tell(now))
             || (!first || only) && self.outbound.has_large()
             || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
     }
@@ -283,6 +295,12 @@ impl Path {
             now.saturating_sub(since) >= self.tuning.tell_after
                 || self.streams.values().any(|stream| stream.untold >= self.tuning.tell_after_bytes)
         })
+    }
+
+    /// Whether the news of what has come can go with what the first stream carries at this moment, so that nobody has to
+    /// be woken for it later.
+    fn may_tell(&self, now: Nanos) -> bool {
+        self.tell_since.is_some() && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
     fn tell(&mut self) -> Outgoing {
@@ -416,6 +434,20 @@ impl Path {
         }
     }
 
+    /// Whether all has been said and heard but that the other end has heard this end's last word: it may be gone.
+    fn lacks_only_a_farewell(&self) -> bool {
+        let Ending { wanted, theirs, told, .. } = self.ending;
+        wanted && theirs && !told && self.outbound.len() == 0
+    }
+
+    fn patience(&self) -> Nanos {
+        if self.lacks_only_a_farewell() {
+            self.tuning.farewell.min(self.tuning.patience)
+        } else {
+            self.tuning.patience
+        }
+    }
+
     fn end_if_over(&mut self) {
         let Ending { heard, theirs, told, .. } = self.ending;
         // The other end must hear that it was heard.
@@ -428,7 +460,8 @@ impl Path {
     /// When `tick` is due next.
     pub fn deadline(&self) -> Option<Nanos> {
         let tell = self.tell_since.map(|since| since + self.tuning.tell_after);
-        let alone = self.alone_since.filter(|_| !self.given_up).map(|since| since + self.tuning.patience);
+        let waiting = !self.given_up && !self.ending.told;
+        let alone = self.alone_since.filter(|_| waiting).map(|since| since.saturating_add(self.patience()));
         let lives = self
             .streams
             .values()
@@ -445,15 +478,26 @@ impl Path {
             self.stream_down(stream, now);
             self.actions.push_back(Action::Close { stream });
         }
-        if self.alone_since.is_some_and(|since| now.saturating_sub(since) >= self.tuning.patience)
-            && !self.given_up
-        {
-            self.given_up = true;
-            self.actions.push_back(Action::GiveUp);
+        let alone = self.alone_since.is_some_and(|since| now.saturating_sub(since) >= self.patience());
+        if alone && !self.given_up && !self.ending.told {
+            if self.lacks_only_a_farewell() {
+                self.ending.told = true;
+                self.actions.push_back(Action::Ended);
+            } else {
+                self.given_up = true;
+                self.actions.push_back(Action::GiveUp);
+            }
         }
         if self.streams.keys().any(|&stream| self.has_next(stream, now)) {
             self.actions.push_back(Action::Write);
         }
+    }
+
+    /// Whether nothing is under way in either direction, and all that was sent is known to have come.
+    pub fn is_quiet(&self) -> bool {
+        self.under_way() == (0, 0)
+            && self.credits_due.is_empty()
+            && self.streams.values().all(|stream| stream.flight.is_empty())
     }
 
     /// Messages that are not known to have arrived, and messages that have not been delivered.

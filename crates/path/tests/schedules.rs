@@ -85,6 +85,7 @@ const TUNING: Tuning = Tuning {
     heartbeat: 20_000_000,
     silence: 100_000_000,
     patience: 100_000_000_000,
+    farewell: 100_000_000_000,
 };
 
 impl World {

@@ -111,12 +111,24 @@ impl Doorbell {
         ready: impl FnOnce(&mut W) -> bool,
         sleep: impl FnOnce(&mut W, u32),
     ) {
-        let before = self.bell.load(Ordering::SeqCst);
-        self.parked.store(what, Ordering::SeqCst);
-        barrier::heavy();
+        let before = self.lie_down(what);
         if !ready(owner) {
             sleep(owner, before);
         }
+        self.get_up();
+    }
+
+    /// The first part of a park: from now on others ring for `what`. The owner looks once more whether there is need to
+    /// sleep, and may do so while the bell is what comes back.
+    pub fn lie_down(&self, what: u32) -> u32 {
+        let before = self.bell.load(Ordering::SeqCst);
+        self.parked.store(what, Ordering::SeqCst);
+        barrier::heavy();
+        before
+    }
+
+    /// The last part of a park.
+    pub fn get_up(&self) {
         self.parked.store(0, Ordering::SeqCst);
     }
 

@@ -6,6 +6,7 @@
 mod borrow;
 pub mod control;
 mod decode;
+pub mod domains;
 mod encode;
 mod error;
 mod gather;

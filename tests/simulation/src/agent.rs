@@ -9,7 +9,7 @@ use ligament_agent::memory::Ledger;
 use ligament_agent::{
     Action, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Order, Outcome, Push, Report,
 };
-use ligament_instance::connection::Identity;
+use ligament_shm::line::Identity;
 use ligament_shm::socket::Frame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
 use rustix::fd::OwnedFd;
@@ -277,6 +277,8 @@ impl Agent {
                 self.manager.report(Report::Ending(outcome));
             }
             Action::Report(report) => self.manager.report(report),
+            // All instances of a simulated run are here.
+            Action::Detach => {}
             Action::Over => self.over = true,
         }
     }

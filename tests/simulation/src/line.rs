@@ -2,9 +2,9 @@
 //! stage.
 
 use crate::stage::{Actor, Event, Handover, Upward};
-use ligament_instance::connection::AgentLine;
 use ligament_shm::board::Doorbell;
 use ligament_shm::endpoint::{AgentNotice, Opened};
+use ligament_shm::line::AgentLine;
 use ligament_shm::socket::{Frame, Frames};
 use ligament_shm::{Custodian, ShmError};
 use rustix::fd::OwnedFd;

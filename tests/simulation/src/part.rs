@@ -4,8 +4,8 @@
 use crate::line::{Line, Pipe};
 use crate::script::{By, How, Letter, Manners, Script, Step, MS, US};
 use crate::stage::{Actor, Ending};
-use ligament_instance::connection::{AgentLine, Identity};
 use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
 use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};

@@ -402,9 +402,8 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
     let instance = |(i, ports): (usize, Vec<PlannedPort>)| PlannedInstance {
         name: format!("part{i}"),
         ports: ports.into(),
-        by_hand: false,
-        shares: None,
         log_level: 1,
+        ..PlannedInstance::default()
     };
     let instances = ports_of.into_iter().enumerate().map(instance).collect();
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };

@@ -57,9 +57,10 @@ impl Core {
             let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
                 None => Some(format!("this run has no instance \"{name}\"")),
                 Some(i) => match &self.instances[i] {
-                    Instance { ours: true, .. } => Some(format!(
+                    Instance { ours: true, .. } if !self.plan.instances[i].elsewhere => Some(format!(
                         "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
                     )),
+                    _ if self.plan.instances[i].elsewhere => self.is_elsewhere(i as u32),
                     _ if self.plan.endpoint_of(i as u32) != i as u32 => Some(self.runs_with_others(i as u32)),
                     Instance { phase: Phase::Waiting, .. } => None,
                     _ => Some(format!("\"{name}\" takes part already")),
@@ -117,6 +118,9 @@ impl Core {
             return Err(no("the run is ending".into()));
         }
         let index = index as u32;
+        if self.is_carrier(index) {
+            return Ok((index, Agreed::default()));
+        }
         let unfit = |why: String| (Some(index), why);
         if self.plan.endpoint_of(index) != index {
             return Err(no(self.runs_with_others(index)));
@@ -140,7 +144,8 @@ impl Core {
         language: String,
         out: &mut Vec<Action>,
     ) {
-        for &member in self.wiring.members(index) {
+        let is_carrier = self.is_carrier(index);
+        for &member in self.wiring.members(index).iter().filter(|_| !is_carrier) {
             let list = agreed.list_of(self.wiring.place(member));
             self.slotted[member as usize] = Some(agreed.slotted[list].clone());
         }
@@ -170,6 +175,9 @@ impl Core {
         instance.speaker = Some(caller.pid);
         for (notice, memory) in std::mem::take(&mut instance.untold) {
             out.push(Action::Tell { link, endpoint: index, notice, memory });
+        }
+        if is_carrier {
+            return;
         }
         // A script may stand between us and the program: what we started is what we watch.
         if !instance.ours {

@@ -23,9 +23,8 @@ fn plan() -> Plan {
     let instance = |name: &str, ports: Vec<PlannedPort>| PlannedInstance {
         name: name.into(),
         ports: ports.into(),
-        by_hand: false,
-        shares: None,
         log_level: 1,
+        ..PlannedInstance::default()
     };
     let end = |instance, port| End { instance, port, slot: None };
     Plan {

@@ -4,8 +4,8 @@
 mod outside;
 
 use super::queue::{Inner, Kept, Pool};
-use crate::connection::AgentLine;
 use ligament_shm::endpoint::{Overdrawn, Source};
+use ligament_shm::line::AgentLine;
 use ligament_shm::own::OwnMemory;
 use ligament_shm::status::{now, State, StatusPage};
 use ligament_shm::{Endpoint, ShmError};

@@ -14,13 +14,14 @@ mod share;
 pub(crate) use share::{Share, SharedLoan};
 
 use crate::carrier::Carrier;
-use crate::connection::{AgentLine, Identity, Registered};
 use crate::error::Error;
+use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
 use hub::Hub;
+use ligament_shm::line::{AgentLine, Registered};
 use ligament_shm::Endpoint;
 use ligament_wire::control::{Light, PortInfo};
 use schedule::Scheduler;
@@ -50,8 +51,9 @@ pub fn run_light_with<S: Submodel>(
     language: &str,
     mut make: impl FnMut(&mut Instance) -> Result<S, Error>,
 ) -> Result<(), Error> {
-    let identity = Identity::from_environment()?;
-    let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)?;
+    let identity = from_environment()?;
+    let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)
+        .map_err(Error::Registration)?;
     let Some(light) = registered.welcome.light.take() else {
         let mut instance = Instance::alone(identity, registered, flags)?;
         let mut submodel = match make(&mut instance) {

@@ -149,9 +149,4 @@ impl Site {
             self.modules.iter().map(|module| format!("module load {}", crate::command::quote(module)));
         modules.chain(self.commands.iter().cloned()).collect()
     }
-
-    /// How many of so many cores are kept for the agent: as the site says, else one where there are four or more.
-    pub fn reserved(&self, cores: u32) -> u32 {
-        self.agent_cores.unwrap_or(u32::from(cores >= 4))
-    }
 }

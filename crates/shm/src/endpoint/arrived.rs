@@ -104,6 +104,20 @@ impl Arrived {
         matches!(self.place, Place::Beside(_) | Place::Whole)
     }
 
+    /// The body as it stands in files and on sockets: its beginning, so many zeros, and its end.
+    pub fn body(&self) -> (&[u8], usize, &[u8]) {
+        let len = self.header.body_len() as usize;
+        match self.place {
+            Place::Nowhere => (&[], 0, &[]),
+            Place::Inline => (&bytemuck::cast_slice(&self.words)[..len], 0, &[]),
+            Place::Beside(head) => {
+                let raw: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
+                (&raw[..head], len.saturating_sub(head + self.bytes.len()), &self.bytes)
+            }
+            Place::Whole => (&[], 0, &self.bytes),
+        }
+    }
+
     /// Takes the value out, to where it shall stand; arrays in it are views of where the message lies.
     ///
     /// # Errors

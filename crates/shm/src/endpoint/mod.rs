@@ -3,6 +3,7 @@
 //! agent goes through `Custodian`; nothing here knows what an instance is.
 
 mod arrived;
+mod carried;
 mod lent;
 mod peers;
 mod receive;
@@ -15,6 +16,7 @@ mod turns;
 mod wait;
 
 pub use arrived::Arrived;
+pub use carried::{Bed, Body};
 pub use send::Loan;
 pub use served::{Idle, Needs, Overdrawn};
 pub use source::{Contiguous, Nothing, Source};

@@ -515,7 +515,7 @@ fn take_body(
     Ok(())
 }
 
-fn malformed(error: ligament_wire::WireError) -> ShmError {
+pub(super) fn malformed(error: ligament_wire::WireError) -> ShmError {
     ShmError::Malformed(error.to_string())
 }
 

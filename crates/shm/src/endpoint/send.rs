@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 /// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`.
 pub struct Loan {
-    block: BlockId,
-    start: NonNull<u8>,
-    len: usize,
+    pub(super) block: BlockId,
+    pub(super) start: NonNull<u8>,
+    pub(super) len: usize,
 }
 
 // SAFETY: a loan is the only way to its block until it is sent.
@@ -388,7 +388,7 @@ impl<C: Custodian> Endpoint<C> {
     }
 
     #[inline(always)]
-    fn count_out(&self, to: &[usize], header: &HeaderWords) {
+    pub(super) fn count_out(&self, to: &[usize], header: &HeaderWords) {
         if header.is_data() {
             self.front.status().count_sent(header.body_len() * to.len() as u64, header.timestamp());
         }

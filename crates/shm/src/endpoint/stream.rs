@@ -11,7 +11,7 @@ use crate::slab::BlockId;
 use ligament_wire::{flags, HeaderWords};
 
 /// Bytes of a chunk when a message is streamed.
-const CHUNK: u64 = 4 << 20;
+pub(super) const CHUNK: u64 = 4 << 20;
 /// In the place of a chunk's offset: the message is given up.
 pub(super) const GIVEN_UP: u64 = u64::MAX;
 /// How long to wait for memory before the agent is asked again, ns.

@@ -1,19 +1,15 @@
-//! The line to the agent: finding it in the environment, registering, and asking for memory and rings. The
-//! agent's answers come in the order of the requests; what it says of its own accord may come in between.
+//! An endpoint's line to its agent: registering, and asking for memory and rings. The agent's answers come in the order
+//! of the requests; what it says of its own accord may come in between.
 
-use crate::error::Error;
-use ligament_shm::area::Layout;
-use ligament_shm::endpoint::{AgentNotice, Foundation, Opened};
-use ligament_shm::socket::{Frame, Frames, Socket};
-use ligament_shm::{Custodian, ShmError};
-use ligament_wire::control::{
-    from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN,
-    PROTOCOL,
-};
+use crate::area::Layout;
+use crate::endpoint::{AgentNotice, Custodian, Foundation, Opened};
+use crate::memory::ShmError;
+use crate::socket::{Frame, Frames, Socket};
+use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
-/// What the launcher leaves in the environment of an instance.
+/// Where an endpoint's agent is, and who the endpoint is.
 pub struct Identity {
     /// The agent's socket: `@name` is an abstract one, anything else a path.
     pub agent: String,
@@ -22,24 +18,8 @@ pub struct Identity {
     pub token: String,
 }
 
-impl Identity {
-    /// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
-    pub(crate) fn from_environment() -> Result<Identity, Error> {
-        let get = |name: &str| {
-            std::env::var(name).map_err(|_| {
-                Error::Registration(format!(
-                    "this program takes part in a coupled model, but {name} is not set, so it does not know in \
-                     which run; start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- \
-                     PROGRAM`"
-                ))
-            })
-        };
-        Ok(Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? })
-    }
-}
-
 /// What comes of registering: the connection, what the agent told, and the memory that it gave.
-pub(crate) struct Registered {
+pub struct Registered {
     pub line: AgentLine,
     pub welcome: Welcome,
     pub foundation: Foundation,
@@ -53,10 +33,10 @@ pub struct AgentLine<F = Socket> {
 }
 
 /// Connects to an agent: `@name` is an abstract Unix socket, anything else a path.
-fn connect(agent: &str) -> Result<Socket, Error> {
+fn connect(agent: &str) -> Result<Socket, String> {
     use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
     let failed = |error: rustix::io::Errno| {
-        Error::Registration(format!("the run's agent at {agent} does not answer ({error}); has the run ended?"))
+        format!("the run's agent at {agent} does not answer ({error}); has the run ended?")
     };
     let address = match agent.strip_prefix('@') {
         Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
@@ -75,13 +55,13 @@ fn connect(agent: &str) -> Result<Socket, Error> {
 }
 
 impl AgentLine {
-    /// Registers with the agent that the environment named: see `register_over`.
-    pub(crate) fn register(
+    /// Registers with the agent that the identity names: see `register_over`.
+    pub fn register(
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
         light: bool,
-    ) -> Result<Registered, Error> {
+    ) -> Result<Registered, String> {
         let (line, welcome, foundation) =
             AgentLine::register_over(connect(&identity.agent)?, identity, ports, language, light)?;
         Ok(Registered { line, welcome, foundation })
@@ -93,18 +73,16 @@ impl<F: Frames> AgentLine<F> {
     /// process can run all instances of its program.
     ///
     /// # Errors
-    /// `Registration`, with the agent's reason.
+    /// The agent's reason, or why it could not be asked.
     pub fn register_over(
         socket: F,
         identity: &Identity,
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
         light: bool,
-    ) -> Result<(AgentLine<F>, Welcome, Foundation), Error> {
+    ) -> Result<(AgentLine<F>, Welcome, Foundation), String> {
         let mut line = AgentLine { socket, kept: VecDeque::new() };
-        let failed = |error: ShmError| {
-            Error::Registration(format!("instance {} could not register: {error}", identity.instance))
-        };
+        let failed = |error: ShmError| format!("instance {} could not register: {error}", identity.instance);
         let hello = Request::Hello {
             protocol: PROTOCOL,
             instance: identity.instance.clone(),
@@ -133,7 +111,7 @@ impl<F: Frames> AgentLine<F> {
                 };
                 Ok((line, *welcome, foundation))
             }
-            Notice::Refused { why } => Err(Error::Registration(why)),
+            Notice::Refused { why } => Err(why),
             other => Err(failed(unexpected(&other))),
         }
     }

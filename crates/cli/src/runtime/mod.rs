@@ -1,22 +1,26 @@
-//! A run on this machine: the agent, and around it the manager, with its directory, log, record and view. Python
-//! uses this too, with a `Starter` that makes the processes of components that are functions.
+//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, record and
+//! view. `prepare` makes ready, `host` is what the agent asks for, `spread` is the rest of a run over several domains.
+//! Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
-use crate::client::of_instances;
-use crate::observe::{gained, see_stopped, see_threads};
+mod host;
+mod prepare;
+mod spread;
+
+pub use ligament_manager::domains::Expected;
+pub(crate) use spread::MARKER;
+pub use spread::{Agents, Spread};
+
 use crate::view::View;
-use ligament_agent::{
-    Drain, Gained, Guard, Host, InstanceView, Order, Outcome, Plan, Report, RunView, Started, State,
-};
-use ligament_launch::{prepare, Command, Place};
-use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
-use ligament_manager::{output_in, workdir_in};
+use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
+use ligament_launch::Command;
+use ligament_manager::timeline::Recording;
 use ligament_manager::{
     Deed, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord,
     RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
-use ligament_wire::control::ENV_IDENTITY;
-use std::collections::{BTreeMap, HashMap};
+use spread::{Abroad, Unready};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -107,6 +111,19 @@ pub fn run_model<'a>(
     options: &RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
 ) -> Result<RunResult, String> {
+    run_over(model, options, starter, None)
+}
+
+/// Runs a model over several domains, of which this process is the head, if `spread` says so; else as `run_model`.
+///
+/// # Errors
+/// The run could not begin, with what to do. What goes wrong later is in the result.
+pub fn run_over<'a>(
+    model: &'a Resolved,
+    options: &RunOptions,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+    spread: Option<Spread<'a>>,
+) -> Result<RunResult, String> {
     let began = Moment::now();
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let mut plan = Plan::of(model, &directory.name())?;
@@ -146,20 +163,39 @@ pub fn run_model<'a>(
         manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
+        abroad: None,
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
-    let guard = runtime.prepare_all().and_then(|()| runtime.guard());
-    // The guard stays until all is written down.
-    let mut guard = guard.map_err(|why| runtime.could_not_begin(why))?;
-    let result = ligament_agent::run(plan, &mut guard, &mut runtime);
+    // Before there is a second thread; and it stays until all is written down.
+    let mut guard = runtime.guard().map_err(|why| runtime.could_not_begin(why))?;
+    let mut heard = match spread.map(|spread| runtime.gather(&plan, spread)).transpose() {
+        Ok(heard) => heard,
+        Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
+        Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
+    };
+    if let Err(why) = runtime.prepare_all() {
+        let why = runtime.could_not_begin(why);
+        runtime.refuse(&why);
+        return Err(why);
+    }
+    if let Err(why) = runtime.tell_begin(&plan) {
+        return Err(runtime.could_not_begin(why));
+    }
+    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    let elsewhere = abroad.as_ref().zip(heard.as_mut()).map(|(part, heard)| part.elsewhere(heard));
+    let result = ligament_agent::run(plan, &mut guard, &mut runtime, elsewhere);
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
-    match result {
+    let result = match result {
         Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
         Err(why) => Err(runtime.could_not_begin(why)),
+    };
+    if let (Some(part), Some(heard)) = (abroad, heard) {
+        part.part_from_all(heard);
     }
+    result
 }
 
 /// Whether the model has this instance.
@@ -194,6 +230,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         ended: None,
         duration: None,
         deadlock: Vec::new(),
+        domains: Vec::new(),
         instances: Vec::new(),
     }
 }
@@ -216,6 +253,8 @@ struct Runtime<'a> {
     outputs: Outputs,
     /// None if the model wants none, or if it cannot be written.
     timeline: Option<Recording>,
+    /// The other domains, if there are any.
+    abroad: Option<Abroad<'a>>,
 }
 
 impl Runtime<'_> {
@@ -230,89 +269,6 @@ impl Runtime<'_> {
 
     fn made_elsewhere(&self, instance: u32) -> bool {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
-    }
-
-    /// Begins the timeline, if the model wants one.
-    fn begin_timeline(&self) -> Result<Option<Recording>, String> {
-        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
-        if limit == 0 {
-            return Ok(None);
-        }
-        let header = timeline::Header {
-            run: self.directory.name(),
-            model: self.model.name.clone(),
-            started: Moment::now().rfc3339(),
-            resolution: 0,
-        };
-        let names: Vec<(String, String)> =
-            (0..self.model.instances.len() as u32).map(|i| (self.component(i), self.name(i))).collect();
-        let now = ligament_shm::status::now();
-        Recording::create(&self.directory, header, &names, limit, now).map(Some)
-    }
-
-    /// A run goes on without a timeline if that cannot be written.
-    fn no_timeline(&mut self, why: &str) {
-        self.timeline = None;
-        self.add(Level::Warning, "run", &format!("the timeline ends here: {why}"));
-    }
-
-    /// Resolves every program, so that a missing one is found before any runs.
-    fn prepare_all(&mut self) -> Result<(), String> {
-        let model_directory = match self.record.model_files.first() {
-            Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),
-            None => PathBuf::new(),
-        };
-        let model_directory = std::path::absolute(model_directory.join("."))
-            .map_err(|error| format!("the current directory: {error}"))?;
-        for (i, home) in self.make_homes()? {
-            let name = self.name(i);
-            let made_elsewhere = self.by_hand[i as usize] || self.made_elsewhere(i);
-            self.homes.insert(i, home.clone());
-            if made_elsewhere {
-                continue;
-            }
-            let program = self.model.program(i).ok_or_else(|| {
-                format!(
-                    "{name} has no program; give its component an implementation, or run with --manual {name}"
-                )
-            })?;
-            let place = Place {
-                model_directory: &model_directory,
-                directory: &workdir_in(&home),
-                output: &output_in(&home),
-                scratch: &home,
-                not_inherited: &ENV_IDENTITY,
-            };
-            let command = prepare(program, self.model.instances[i as usize].resources, &place)
-                .map_err(|error| format!("{name} cannot be started: {error}"))?;
-            self.commands.insert(i, command);
-        }
-        Ok(())
-    }
-
-    /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
-    fn make_homes(&self) -> Result<Vec<(u32, PathBuf)>, String> {
-        let mut homes = Vec::new();
-        let mut light: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for i in 0..self.model.instances.len() as u32 {
-            match self.model.light_program(i) {
-                Some(program) => light.entry(program.to_string()).or_default().push(i),
-                None => homes.push((i, self.directory.make_instance(&self.name(i))?)),
-            }
-        }
-        for (program, instances) in light {
-            let names: Vec<String> = instances.iter().map(|&i| self.name(i)).collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            homes.push((instances[0], self.directory.make_light(&program, &names)?));
-        }
-        Ok(homes)
-    }
-
-    /// The process that outlives this one, if this one is killed, and then says so.
-    fn guard(&self) -> Result<Guard, String> {
-        let (directory, began, record) = (self.directory.clone(), self.began, self.record.clone());
-        Guard::start(move |why| crate::lost::write_down(&directory, began, record, why))
-            .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
     }
 
     /// Writes down why; gives it back.
@@ -351,8 +307,11 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
-        let seen = self.manager.observe(instances, ligament_shm::status::now());
+        let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
+        let mut instances = std::mem::take(&mut self.record.instances);
+        self.say_where(&mut instances);
+        self.record.instances = instances;
         self.record.ended = Some(now.rfc3339());
         self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
         self.carry_out(last);
@@ -360,6 +319,7 @@ impl Runtime<'_> {
         self.save();
         self.directory.give_reserve_back();
         let _ = std::fs::remove_file(self.directory.token());
+        self.dismiss();
         let failed = match outcome {
             Outcome::Failed(failure) => failure.instance,
             _ => None,
@@ -383,130 +343,11 @@ impl Runtime<'_> {
         }
     }
 
-    fn look(&mut self, seen: &[Observation], (used, limit): (u64, u64)) -> Vec<Order> {
-        let deeds = self.manager.look(seen, MessageMemory { used, limit });
-        deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect()
-    }
-}
-
-impl Host for Runtime<'_> {
-    fn begins(&mut self, address: &str, token: &str) {
-        self.record.agent = Some(address.to_owned());
-        if let Err(error) = self.directory.write_token(token) {
-            crate::complain(&error);
-        }
-        self.save();
-        match self.begin_timeline() {
-            Ok(timeline) => self.timeline = timeline,
-            Err(why) => self.no_timeline(&why),
-        }
-        let n = self.model.instances.len();
-        let path = self.directory.path().display().to_string();
-        self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
-        for i in 0..n as u32 {
-            if self.by_hand[i as usize] && self.homes.contains_key(&i) {
-                let (name, run) = (self.name(i), self.directory.name());
-                self.add(
-                    Level::Warning,
-                    &name,
-                    &format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND"),
-                );
-            }
-        }
-    }
-
-    fn start(
-        &mut self,
-        guard: &mut Guard,
-        instance: u32,
-        environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String> {
-        if let Some(mut command) = self.commands.remove(&instance) {
-            for (name, value) in environment {
-                command.environment.set(name, value);
-            }
-            return guard.launch(instance, command).map(|()| None);
-        }
-        let (name, component) = (self.name(instance), self.component(instance));
-        let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
-        let (directory, output) = (workdir_in(&home), output_in(&home));
-        let starter = self.starter.as_mut().ok_or("it has no program")?;
-        let what = ToStart {
-            instance: &name,
-            component: &component,
-            environment,
-            directory: &directory,
-            output: &output,
-        };
-        starter.start(&what).map(Some)
-    }
-
-    fn report(&mut self, report: Report) {
-        if let Some(deed) = self.manager.report(report) {
-            self.carry_out(deed);
-        }
-    }
-
-    fn status(&mut self, view: &RunView<'_>) -> String {
-        let mut seen = self.manager.observe(&view.instances, view.now);
-        see_stopped(&mut seen, &view.instances);
-        let mut record = self.record.clone();
-        self.manager.fill(&mut record, &seen);
-        record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
-        let mut json = serde_json::to_value(&record).unwrap_or_default();
-        let (used, limit) = view.core.memory();
-        json["ok"] = true.into();
-        json["memory"] = serde_json::json!({ "used": used, "limit": limit });
-        json.to_string()
-    }
-
-    fn directory(&self, instance: u32) -> String {
-        self.directory.workdir(&self.name(instance)).display().to_string()
-    }
-
-    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
-        let Some(timeline) = &mut self.timeline else { return };
-        let moment = match (why, seen.status.state) {
-            (Drain::Tick, _) => timeline::Moment::Tick,
-            (Drain::Asked, _) => timeline::Moment::Asked,
-            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
-            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
-            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
-        };
-        timeline.gained(instance, &gained(seen), now, &moment, &self.model);
-    }
-
-    fn timelines_seen(&mut self) {
-        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
-            self.no_timeline(&why);
-        }
-    }
-
-    fn tick_every(&self) -> Option<Duration> {
-        let look = self.manager.next_look();
-        Some(if self.view.is_some() { look.min(REDRAW) } else { look })
-    }
-
-    fn show(&mut self, view: &RunView<'_>) {
-        let mut seen = self.manager.observe(&view.instances, view.now);
-        see_stopped(&mut seen, &view.instances);
-        let text = format!("how the run stands:\n{}", of_instances(self.manager.records(&seen)));
-        self.log.add(Level::Info, "run", &text);
-        match &mut self.view {
-            Some(screen) => screen.say(text.trim_end()),
-            // The log may be shown already.
-            None if self.shown => {}
-            None => eprint!("{text}"),
-        }
-    }
-
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
-        let mut seen = self.manager.observe(&view.instances, view.now);
-        see_threads(&mut seen, &view.instances);
-        if let Some(screen) = &mut self.view {
-            screen.draw(self.model, &seen, &self.manager.records(&seen), view.now);
-        }
-        self.watch_outputs();
-        self.look(&seen, view.core.memory())
+    fn look(&mut self, seen: &[Observation], memory: (u64, u64)) -> Vec<Order> {
+        let (used, limit) = self.memory(memory);
+        let carriers = self.carriers();
+        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers);
+        let orders: Vec<Order> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
+        orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
     }
 }

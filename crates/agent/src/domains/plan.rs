@@ -1,0 +1,189 @@
+//! The plan of a run in the words of the protocol between domains, and back; and what its instances are started with.
+
+use crate::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
+use ligament_wire::domains as wire;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+fn operator_name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::None => "NONE",
+        known => known.name(),
+    }
+}
+
+/// A run's plan, to be told: of the model that it was made of, with the domain of each instance and the directory of its
+/// process below the run directory.
+pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[u32], homes: &[String]) -> wire::Plan {
+    let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
+    let mut ports = Vec::new();
+    let mut instances = Vec::with_capacity(plan.instances.len());
+    for (i, instance) in plan.instances.iter().enumerate() {
+        let list = *lists.entry(instance.ports.as_ptr()).or_insert_with(|| {
+            ports.push(instance.ports.iter().map(tell_port).collect());
+            ports.len() as u32 - 1
+        });
+        instances.push(wire::Instance {
+            name: instance.name.clone(),
+            domain: placement[i],
+            ports: list,
+            program: model.instances[i].program,
+            resources: tell_resources(model.instances[i].resources),
+            shares: instance.shares,
+            log_level: instance.log_level,
+            by_hand: instance.by_hand,
+            home: homes[i].clone(),
+        });
+    }
+    let end = |end: End| wire::End { instance: end.instance, port: end.port, slot: end.slot };
+    let channel = |channel: &PlannedChannel| wire::Channel {
+        from: end(channel.from),
+        to: end(channel.to),
+        budget: channel.budget,
+        limit: channel.limit,
+    };
+    wire::Plan {
+        run: plan.run.clone(),
+        instances,
+        ports,
+        channels: plan.channels.iter().map(channel).collect(),
+        programs: model.programs.iter().map(tell_program).collect(),
+        settings: plan.settings.clone(),
+        memory: plan.memory,
+        pinned_limit: plan.pinned_limit,
+        timeline: plan.timeline,
+    }
+}
+
+/// The plan as it was told (and checked), and the domain of each instance.
+pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<u32>) {
+    let lists: Vec<Arc<[PlannedPort]>> =
+        told.ports.iter().map(|ports| ports.iter().map(told_port).collect()).collect();
+    let instance = |instance: &wire::Instance| PlannedInstance {
+        name: instance.name.clone(),
+        ports: lists[instance.ports as usize].clone(),
+        by_hand: instance.by_hand,
+        shares: instance.shares,
+        elsewhere: false,
+        log_level: instance.log_level,
+    };
+    let end = |end: wire::End| End { instance: end.instance, port: end.port, slot: end.slot };
+    let channel = |channel: &wire::Channel| PlannedChannel {
+        from: end(channel.from),
+        to: end(channel.to),
+        budget: channel.budget,
+        limit: channel.limit,
+    };
+    let plan = Plan {
+        run: told.run.clone(),
+        instances: told.instances.iter().map(instance).collect(),
+        channels: told.channels.iter().map(channel).collect(),
+        settings: told.settings.clone(),
+        memory: told.memory,
+        pinned_limit: told.pinned_limit,
+        timeline: told.timeline,
+    };
+    (plan, told.instances.iter().map(|instance| instance.domain).collect())
+}
+
+fn tell_port(port: &PlannedPort) -> wire::Port {
+    wire::Port {
+        name: port.name.to_string(),
+        operator: operator_name(port.operator).to_owned(),
+        sends: port.sends,
+        vector: port.vector,
+        length: port.length,
+        connected: port.connected,
+        resizable: port.resizable,
+        implicit: port.implicit,
+    }
+}
+
+fn told_port(port: &wire::Port) -> PlannedPort {
+    PlannedPort {
+        name: port.name.as_str().into(),
+        operator: Operator::from_name(&port.operator).unwrap_or(Operator::None),
+        sends: port.sends,
+        vector: port.vector,
+        length: port.length,
+        connected: port.connected,
+        resizable: port.resizable,
+        implicit: port.implicit,
+    }
+}
+
+fn tell_program(program: &Program) -> wire::Program {
+    let file = program.at.file.as_deref().map(|file| {
+        let full = std::path::absolute(file).unwrap_or_else(|_| file.into());
+        full.to_string_lossy().into_owned()
+    });
+    wire::Program {
+        name: program.name.to_string(),
+        base_env: program.base_env.name().to_owned(),
+        modules: program.modules.clone(),
+        virtual_env: program.virtual_env.clone(),
+        environment: program.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        execution_model: program.execution_model.name().to_owned(),
+        executable: program.executable.clone(),
+        arguments: program.args.clone(),
+        script: program.script.clone(),
+        file,
+    }
+}
+
+/// What an instance is started with, as it was told.
+///
+/// # Errors
+/// It has words that this version does not know.
+pub fn program_of(told: &wire::Program) -> Result<Program, String> {
+    let unknown =
+        |what: &str, word: &str| format!("the program {} has an unknown {what}: \"{word}\"", told.name);
+    let name =
+        Reference::new(&told.name).map_err(|error| format!("a program is called {:?}: {error}", told.name))?;
+    let mut program = Program::new(name);
+    program.base_env = BaseEnv::from_name(&told.base_env).ok_or_else(|| unknown("base_env", &told.base_env))?;
+    program.execution_model = ExecutionModel::from_name(&told.execution_model)
+        .ok_or_else(|| unknown("execution_model", &told.execution_model))?;
+    program.modules.clone_from(&told.modules);
+    program.virtual_env.clone_from(&told.virtual_env);
+    program.env = told.environment.iter().cloned().collect();
+    program.executable.clone_from(&told.executable);
+    program.args.clone_from(&told.arguments);
+    program.script.clone_from(&told.script);
+    program.at.file = told.file.as_deref().map(Into::into);
+    Ok(program)
+}
+
+fn tell_resources(resources: Resources) -> wire::Resources {
+    match resources {
+        Resources::Threads { threads } => wire::Resources::Threads(threads as u64),
+        Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+            wire::Resources::MpiProcesses(mpi_processes as u64, threads_per_mpi_process as u64)
+        }
+        Resources::MpiNodes { nodes, mpi_processes_per_node, threads_per_mpi_process } => {
+            wire::Resources::MpiNodes(
+                nodes as u64,
+                mpi_processes_per_node as u64,
+                threads_per_mpi_process as u64,
+            )
+        }
+    }
+}
+
+/// The cores that an instance needs, as it was told.
+pub fn resources_of(told: wire::Resources) -> Resources {
+    let number = |told: u64| usize::try_from(told).unwrap_or(usize::MAX);
+    match told {
+        wire::Resources::Threads(threads) => Resources::Threads { threads: number(threads) },
+        wire::Resources::MpiProcesses(processes, threads) => Resources::MpiProcesses {
+            mpi_processes: number(processes),
+            threads_per_mpi_process: number(threads),
+        },
+        wire::Resources::MpiNodes(nodes, processes, threads) => Resources::MpiNodes {
+            nodes: number(nodes),
+            mpi_processes_per_node: number(processes),
+            threads_per_mpi_process: number(threads),
+        },
+    }
+}

@@ -1,0 +1,385 @@
+//! What is known of instances and what happens to them, in the words of the protocol between domains, and back. Points
+//! in time become ages there, and come back on the clock of whoever reads.
+
+use crate::action::{Order, Phase, Report};
+use crate::custody::Gained;
+use crate::driver::InstanceView;
+use crate::outcome::{Exit, Failure, Outcome};
+use ligament_shm::status::{Awaited, State, Status, Waiting};
+use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
+use ligament_wire::domains as wire;
+
+const STATES: [State; 7] = [
+    State::Starting,
+    State::Computing,
+    State::WaitingToReceive,
+    State::WaitingToSend,
+    State::Transferring,
+    State::Ended,
+    State::Failed,
+];
+
+const ACTIVITIES: [Activity; 7] = [
+    Activity::AwaitsMessage,
+    Activity::AwaitsAny,
+    Activity::AwaitsCredit,
+    Activity::AwaitsSlots,
+    Activity::AwaitsMemory,
+    Activity::Sends,
+    Activity::Receives,
+];
+
+fn exit_of(exit: Exit) -> wire::Exit {
+    match exit {
+        Exit::Status(status) => wire::Exit::Status(status),
+        Exit::Signal(signal) => wire::Exit::Signal(signal),
+        Exit::Unknown => wire::Exit::Unknown,
+    }
+}
+
+fn told_exit(exit: wire::Exit) -> Exit {
+    match exit {
+        wire::Exit::Status(status) => Exit::Status(status),
+        wire::Exit::Signal(signal) => Exit::Signal(signal),
+        wire::Exit::Unknown => Exit::Unknown,
+    }
+}
+
+/// How a run ended, to be told.
+pub fn outcome_of(outcome: &Outcome) -> wire::Outcome {
+    match outcome {
+        Outcome::Done => wire::Outcome::Done,
+        Outcome::Stopped => wire::Outcome::Stopped,
+        Outcome::Interrupted => wire::Outcome::Interrupted,
+        Outcome::Failed(Failure { instance, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
+            instance: *instance,
+            what: cut(what),
+            said: said.as_deref().map(cut),
+            exit: exit.map(exit_of),
+        }),
+    }
+}
+
+/// The same, as it was told.
+pub fn told_outcome(outcome: wire::Outcome) -> Outcome {
+    match outcome {
+        wire::Outcome::Done => Outcome::Done,
+        wire::Outcome::Stopped => Outcome::Stopped,
+        wire::Outcome::Interrupted => Outcome::Interrupted,
+        wire::Outcome::Failed(wire::Failure { instance, what, said, exit }) => {
+            Outcome::Failed(Failure { instance, what, said, exit: exit.map(told_exit) })
+        }
+    }
+}
+
+/// What happened, to be told.
+pub fn report_of(report: &Report) -> wire::Report {
+    match report {
+        Report::Registered { instance, pid, language } => {
+            wire::Report::Registered { instance: *instance, pid: *pid, language: cut(language) }
+        }
+        Report::Exited { instance, exit } => wire::Report::Exited { instance: *instance, exit: exit_of(*exit) },
+        Report::Said { instance, level, text } => {
+            wire::Report::Said { instance: *instance, level: *level, text: cut(text) }
+        }
+        Report::Remark { level, text } => wire::Report::Remark { level: *level, text: cut(text) },
+        Report::Ending(outcome) => wire::Report::Ending(outcome_of(outcome)),
+    }
+}
+
+/// The same, as it was told.
+pub fn told_report(report: wire::Report) -> Report {
+    match report {
+        wire::Report::Registered { instance, pid, language } => Report::Registered { instance, pid, language },
+        wire::Report::Exited { instance, exit } => Report::Exited { instance, exit: told_exit(exit) },
+        wire::Report::Said { instance, level, text } => Report::Said { instance, level, text },
+        wire::Report::Remark { level, text } => Report::Remark { level, text },
+        wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
+    }
+}
+
+/// What an agent is to do, to be told; none for what is no other agent's business.
+pub fn order_of(order: &Order) -> Option<wire::Order> {
+    Some(match order {
+        Order::Budget { channel, bytes } => wire::Order::Budget { channel: *channel, bytes: *bytes },
+        Order::Look { round, instances } => wire::Order::Look { round: *round, instances: instances.clone() },
+        Order::End(outcome) => wire::Order::End(outcome_of(outcome)),
+        Order::Hurry => wire::Order::Hurry,
+        Order::Fail(_) | Order::Release => return None,
+    })
+}
+
+/// The same, as it was told.
+pub fn told_order(order: wire::Order) -> Order {
+    match order {
+        wire::Order::Budget { channel, bytes } => Order::Budget { channel, bytes },
+        wire::Order::Look { round, instances } => Order::Look { round, instances },
+        wire::Order::End(outcome) => Order::End(told_outcome(outcome)),
+        wire::Order::Hurry => Order::Hurry,
+    }
+}
+
+/// An instance at `now` (ns of CLOCK_MONOTONIC), to be told.
+pub fn row_of(instance: u32, view: &InstanceView, stopped: bool, now: u64) -> wire::Row {
+    let phase = match view.phase {
+        Phase::Waiting => wire::Phase::Waiting,
+        Phase::Started => wire::Phase::Started,
+        Phase::Running => wire::Phase::Running,
+        Phase::Finished => wire::Phase::Finished,
+        Phase::Gone(exit) => wire::Phase::Gone(exit_of(exit)),
+    };
+    let page = view.status.as_ref().map(|status| page_of(status, now));
+    wire::Row { instance, phase, pid: view.pid, stopped, page }
+}
+
+/// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
+pub fn told_view(row: &wire::Row, at: u64) -> InstanceView {
+    let phase = match row.phase {
+        wire::Phase::Waiting => Phase::Waiting,
+        wire::Phase::Started => Phase::Started,
+        wire::Phase::Running => Phase::Running,
+        wire::Phase::Finished => Phase::Finished,
+        wire::Phase::Gone(exit) => Phase::Gone(told_exit(exit)),
+    };
+    InstanceView {
+        phase,
+        pid: row.pid,
+        speaker: None,
+        status: row.page.as_ref().map(|page| told_page(page, at)),
+    }
+}
+
+/// A status page at `now`, to be told.
+pub fn page_of(status: &Status, now: u64) -> wire::Page {
+    let age = |at: u64| now.saturating_sub(at);
+    let what = |what: &Awaited| match what {
+        Awaited::Message { channels } => wire::Awaited::Message(channels.clone()),
+        Awaited::Credit { channel, needs } => wire::Awaited::Credit(*channel, *needs),
+        Awaited::Slots { endpoint } => wire::Awaited::Slots(*endpoint),
+        Awaited::Memory => wire::Awaited::Memory,
+    };
+    let waits = status.waits.as_ref().map(|waits| wire::Waits {
+        what: what(&waits.what),
+        age: age(waits.since),
+        timed: waits.timed,
+        holding: waits.holding,
+    });
+    wire::Page {
+        state: status.state as u8,
+        epoch: status.epoch,
+        waits,
+        looked: status.looked,
+        time: status.time,
+        iterations: status.iterations,
+        pinned: status.pinned,
+        sent_messages: status.sent_messages,
+        sent_bytes: status.sent_bytes,
+        received_messages: status.received_messages,
+        received_bytes: status.received_bytes,
+        waited: status.waited,
+        transferred: status.transferred,
+        receiving: status.receiving,
+        wait_count: status.wait_count,
+        started: (status.started > 0).then(|| age(status.started)),
+        ended: (status.ended > 0).then(|| age(status.ended)),
+    }
+}
+
+fn told_page(page: &wire::Page, at: u64) -> Status {
+    // 0 stands for never.
+    let moment = |age: u64| at.saturating_sub(age).max(1);
+    let what = |what: &wire::Awaited| match what {
+        wire::Awaited::Message(channels) => Awaited::Message { channels: channels.clone() },
+        wire::Awaited::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
+        wire::Awaited::Slots(endpoint) => Awaited::Slots { endpoint: *endpoint },
+        wire::Awaited::Memory => Awaited::Memory,
+    };
+    let waits = page.waits.as_ref().map(|waits| Waiting {
+        what: what(&waits.what),
+        since: moment(waits.age),
+        timed: waits.timed,
+        holding: waits.holding,
+    });
+    Status {
+        state: STATES.get(page.state as usize).copied().unwrap_or(State::Starting),
+        epoch: page.epoch,
+        waits,
+        looked: page.looked,
+        time: page.time,
+        iterations: page.iterations,
+        pinned: page.pinned,
+        sent_messages: page.sent_messages,
+        sent_bytes: page.sent_bytes,
+        received_messages: page.received_messages,
+        received_bytes: page.received_bytes,
+        waited: page.waited,
+        transferred: page.transferred,
+        receiving: page.receiving,
+        wait_count: page.wait_count,
+        started: page.started.map_or(0, moment),
+        ended: page.ended.map_or(0, moment),
+    }
+}
+
+/// What a timeline has gained until `now`, to be told.
+pub fn lane_of(instance: u32, gained: &Gained, over: bool, now: u64) -> wire::Lane {
+    let interval = |one: &Interval| wire::Interval {
+        activity: one.cause.activity as u8,
+        id: one.cause.id,
+        begin: now.saturating_sub(one.begin),
+        end: now.saturating_sub(one.end),
+        sums: words_of(&one.sums),
+        missed: one.missed,
+    };
+    let tally = |one: &CauseSum| wire::Tally {
+        activity: one.cause.activity as u8,
+        id: one.cause.id,
+        ns: one.ns,
+        count: one.count,
+    };
+    wire::Lane {
+        instance,
+        page: page_of(&gained.status, now),
+        intervals: gained.intervals.iter().map(interval).collect(),
+        sums: gained.causes.iter().map(tally).collect(),
+        over,
+    }
+}
+
+/// The same, as it was told in a snapshot of the moment `at` here.
+pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
+    let cause = |activity: u8, id: u32| {
+        let activity = ACTIVITIES.into_iter().find(|&known| known as u8 == activity)?;
+        Some(Cause { activity, id })
+    };
+    let interval = |one: &wire::Interval| {
+        Some(Interval {
+            cause: cause(one.activity, one.id)?,
+            begin: at.saturating_sub(one.begin),
+            end: at.saturating_sub(one.end),
+            sums: told_sums(&one.sums),
+            missed: one.missed,
+        })
+    };
+    let tally = |one: &wire::Tally| {
+        Some(CauseSum { cause: cause(one.activity, one.id)?, ns: one.ns, count: one.count })
+    };
+    Gained {
+        status: told_page(&lane.page, at),
+        intervals: lane.intervals.iter().filter_map(interval).collect(),
+        causes: lane.sums.iter().filter_map(tally).collect(),
+    }
+}
+
+fn words_of(sums: &Sums) -> [u64; 10] {
+    [
+        sums.waits,
+        sums.waited,
+        sums.transferred,
+        sums.receiving,
+        sums.sent_messages,
+        sums.sent_bytes,
+        sums.received_messages,
+        sums.received_bytes,
+        sums.iterations,
+        sums.time,
+    ]
+}
+
+fn told_sums(words: &[u64; 10]) -> Sums {
+    let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
+        *words;
+    Sums {
+        waits,
+        waited,
+        transferred,
+        receiving,
+        sent_messages,
+        sent_bytes,
+        received_messages,
+        received_bytes,
+        iterations,
+        time,
+    }
+}
+
+/// A text that is not longer than the other side accepts.
+fn cut(text: &str) -> String {
+    const ENDS: &str = " … (cut)";
+    if text.len() <= wire::MAX_TEXT {
+        return text.to_owned();
+    }
+    let most = wire::MAX_TEXT - ENDS.len();
+    let end = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}{ENDS}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Status {
+        Status {
+            state: State::WaitingToReceive,
+            epoch: 7,
+            waits: Some(Waiting {
+                what: Awaited::Message { channels: vec![1, 2] },
+                since: 900,
+                timed: true,
+                holding: false,
+            }),
+            looked: 3,
+            time: Some(0.5),
+            iterations: 1,
+            pinned: 2,
+            sent_messages: 3,
+            sent_bytes: 4,
+            received_messages: 5,
+            received_bytes: 6,
+            waited: 7,
+            transferred: 8,
+            receiving: 9,
+            wait_count: 10,
+            started: 100,
+            ended: 0,
+        }
+    }
+
+    #[test]
+    fn a_page_comes_back_on_another_clock_with_all_its_intervals() {
+        let there = status();
+        let here = told_page(&page_of(&there, 1000), 1_000_000);
+        let shifted = |at: u64| at + 999_000;
+        let waits = there.waits.clone().map(|waits| Waiting { since: shifted(waits.since), ..waits });
+        assert_eq!(here, Status { waits, started: shifted(there.started), ..there });
+    }
+
+    #[test]
+    fn a_clock_that_began_later_makes_nothing_of_what_was_before_it() {
+        let here = told_page(&page_of(&status(), 1000), 10);
+        assert_eq!((here.started, here.ended), (1, 0));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_two_letters() {
+        let long = "ä".repeat(wire::MAX_TEXT);
+        let short = cut(&long);
+        assert!(short.len() <= wire::MAX_TEXT && short.ends_with("(cut)"));
+        assert_eq!(cut("short"), "short");
+    }
+
+    #[test]
+    fn every_outcome_and_report_comes_back() {
+        let failure = Failure {
+            instance: Some(3),
+            what: "ended".into(),
+            said: Some("why".into()),
+            exit: Some(Exit::Signal(9)),
+        };
+        for outcome in [Outcome::Done, Outcome::Stopped, Outcome::Interrupted, Outcome::Failed(failure)] {
+            assert_eq!(told_outcome(outcome_of(&outcome)), outcome);
+            let report = Report::Ending(outcome);
+            assert_eq!(told_report(report_of(&report)), report);
+        }
+    }
+}

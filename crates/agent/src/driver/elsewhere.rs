@@ -1,0 +1,67 @@
+//! What an agent has of other domains, and what it does about them: the carrier, what that hears, and who is where.
+
+use super::{Drain, Driver, RunView};
+use ligament_carrier::{Attachment, Carrier, Event, Heard};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The rest of a run that spreads over several domains, as the agent of one of them has it. The paths to all domains to
+/// which conduits lead were begun.
+pub struct Elsewhere<'c> {
+    pub carrier: &'c Carrier,
+    pub heard: &'c mut UnboundedReceiver<Heard>,
+    /// The domain of each instance, and this one.
+    pub domain_of: &'c [u32],
+    pub me: u32,
+}
+
+impl Driver<'_> {
+    /// The carrier becomes an endpoint, as soon as this loop answers it.
+    pub(super) fn attach_carrier(&mut self) {
+        let Some(elsewhere) = &self.elsewhere else { return };
+        self.core.hold();
+        let Some((name, token)) = self.core.carrier() else { return };
+        let domain = |instance: u32| elsewhere.domain_of[instance as usize];
+        let channels = self.core.plan().channels.iter();
+        elsewhere.carrier.attach(Attachment {
+            agent: self.core.address().to_owned(),
+            instance: name.to_owned(),
+            token: token.to_owned(),
+            me: elsewhere.me,
+            domains: channels.map(|one| (domain(one.from.instance), domain(one.to.instance))).collect(),
+        });
+    }
+
+    /// No process of this domain is left, and the run may go on elsewhere.
+    pub(super) fn tell_if_done_here(&mut self) {
+        if self.elsewhere.is_none() || self.done_here || !self.core.is_done_here() {
+            return;
+        }
+        self.done_here = true;
+        self.guard.sweep();
+        self.drain_timelines(Drain::Over);
+        let view = RunView { core: &self.core, instances: self.view(), now: ligament_shm::status::now() };
+        for order in self.host.is_done_here(&view) {
+            let actions = self.core.obey(order);
+            self.act(actions);
+        }
+    }
+
+    /// The carrier tells something.
+    pub(super) fn heard(&mut self, heard: Heard) {
+        for order in self.host.heard(&heard) {
+            let actions = self.core.obey(order);
+            self.act(actions);
+        }
+        match heard {
+            Heard::Detached => {
+                let actions = self.core.detached();
+                self.act(actions);
+            }
+            Heard::Failed(why) => self.fail(why),
+            Heard::Path(Event::GivenUp { domain, why }) => {
+                self.fail(format!("the path to domain {domain} was given up: {why}"));
+            }
+            Heard::Control { .. } | Heard::Path(_) => {}
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Credit of receivers here goes back to the senders elsewhere: at once where a sender may wait for it, with what goes
+//! there anyway, and else after a while. And receivers that have ended, which take everything.
+
+use super::inward::In;
+use super::{Logic, Side, Stage, EVERYTHING};
+use crate::{Paths, Quiet};
+use ligament_net::Nanos;
+use ligament_shm::Custodian;
+
+/// After what time the credit of receivers is looked at, when something was published, and the longest pause between two
+/// looks, ns. A sender that may wait for credit is told sooner: the carrier is woken then.
+pub(super) const FIRST_PAUSE: Nanos = 5_000_000;
+const LONGEST_PAUSE: Nanos = 100_000_000;
+
+impl<C: Custodian> Logic<C> {
+    /// Sees which receivers have ended, and tells their senders.
+    pub(super) fn see_ends(&mut self, paths: &mut dyn Paths) {
+        if let Stage::During(side) = &mut self.stage {
+            let ended = side.endpoint.ended();
+            if ended != side.ended {
+                side.ended = ended;
+                for channel in 0..side.ins.len() {
+                    if side.endpoint.has_ended(channel) {
+                        side.end(channel, paths, &mut self.counts);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells senders elsewhere what receivers here have received.
+    pub(super) fn tell_credits(&mut self, paths: &mut dyn Paths, now: Nanos) {
+        let Stage::During(side) = &mut self.stage else { return };
+        let due = self.look_at.is_some_and(|at| now >= at);
+        let mut told = false;
+        let mut rest = false;
+        let live: Vec<usize> = side.live.iter().copied().collect();
+        for channel in live {
+            let (sent, credited) = side.endpoint.progress(channel);
+            let credited = credited.min(sent);
+            let may_wait = side.may_wait(channel);
+            let into = &mut side.ins[channel];
+            if credited > into.told && (due || may_wait || side.spoken_to.contains(&into.domain)) {
+                self.counts.told = self.counts.told.wrapping_add(credited - into.told);
+                into.told = credited;
+                paths.credit(into.domain, into.id, credited);
+                told = true;
+            }
+            if into.told == sent {
+                side.live.remove(&channel);
+            } else {
+                rest = true;
+            }
+        }
+        side.spoken_to.clear();
+        if due || told {
+            self.pause = if told { FIRST_PAUSE } else { (self.pause * 2).min(LONGEST_PAUSE) };
+            self.look_at = None;
+        }
+        match (rest, self.look_at) {
+            (true, None) => self.look_at = Some(now + self.pause),
+            (true, Some(_)) => {}
+            (false, _) => (self.look_at, self.pause) = (None, FIRST_PAUSE),
+        }
+    }
+}
+
+impl<C: Custodian> Side<C> {
+    /// Whether the sender of a channel may be waiting for credit, as far as it was told.
+    fn may_wait(&self, channel: usize) -> bool {
+        let (sent, _) = self.endpoint.progress(channel);
+        let In { told, largest, .. } = &self.ins[channel];
+        let (outstanding, budget) = (sent.saturating_sub(*told), self.endpoint.budget(channel));
+        outstanding > 0 && (outstanding > budget / 2 || outstanding + largest > budget)
+    }
+
+    /// Whether it matters at once when a receiver returns credit or releases memory.
+    pub(super) fn wants_credit(&self) -> bool {
+        !self.pending.is_empty() || self.live.iter().any(|&channel| self.may_wait(channel))
+    }
+
+    /// The receiver of a channel has ended: it takes everything.
+    fn end(&mut self, channel: usize, paths: &mut dyn Paths, counts: &mut Quiet) {
+        self.drop_pending(channel);
+        self.live.remove(&channel);
+        let into = &mut self.ins[channel];
+        if into.told != EVERYTHING {
+            counts.told = counts.told.wrapping_add(EVERYTHING - into.told);
+            into.told = EVERYTHING;
+            paths.credit(into.domain, into.id, EVERYTHING);
+        }
+    }
+
+    /// All receivers here have ended.
+    pub(super) fn end_all(&mut self, paths: &mut dyn Paths, counts: &mut Quiet) {
+        for channel in 0..self.ins.len() {
+            self.end(channel, paths, counts);
+        }
+    }
+
+    /// Whether nothing is to be taken in, published or told.
+    pub(super) fn is_quiet(&self) -> bool {
+        let told = |&channel: &usize| self.endpoint.progress(channel).1 <= self.ins[channel].told;
+        !self.endpoint.stirs() && self.pending.is_empty() && self.live.iter().all(told)
+    }
+}

@@ -1,0 +1,343 @@
+//! From the instances elsewhere to those here: memory for what begins to arrive, in a block of the carrier's own slabs, so
+//! that sockets are read straight into what the receivers map; and publishing it when it is whole.
+
+use super::credits::FIRST_PAUSE;
+use super::overlays::decoded;
+use super::{from_bytes, Logic, Side, Stage};
+use ligament_net::{Nanos, CONTROL};
+use ligament_shm::endpoint::{Body, Loan};
+use ligament_shm::{Custodian, ShmError};
+use ligament_wire::control::ChannelInfo;
+use ligament_wire::{flags, Encoder, HeaderWords, Kind, ValueRef, HEADER_BYTES};
+use std::collections::VecDeque;
+
+/// The longest message that goes into a slot: header and body.
+const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
+/// The longest thing that agents say to each other.
+const LONGEST_CONTROL: u64 = 1 << 30;
+
+/// A channel from an instance elsewhere to one here.
+pub(super) struct In {
+    pub id: u32,
+    /// Where its sender is.
+    pub domain: u32,
+    /// Where it ends, for people.
+    to: String,
+    /// What is whole and has not been published.
+    pending: VecDeque<Pending>,
+    /// What was told of the receiver's credit; `EVERYTHING` once it has ended.
+    pub told: u64,
+    /// What the most expensive message has cost.
+    pub largest: u64,
+}
+
+impl In {
+    pub fn new(channel: &ChannelInfo, domain: u32) -> In {
+        let (id, to) = (channel.id, channel.peer_port.clone());
+        In { id, domain, to, pending: VecDeque::new(), told: 0, largest: 0 }
+    }
+}
+
+/// Something to be published.
+enum Pending {
+    Message {
+        header: HeaderWords,
+        memory: Memory,
+        /// How many bytes of the body went in pieces.
+        at: u64,
+    },
+    /// A settings overlay, by its number here.
+    Overlay { number: u32, parts: u16, body: Vec<u8> },
+}
+
+/// A message that has come in part.
+pub(super) struct Incoming(pub Memory);
+
+/// Where a message is put: its header, then its body.
+pub(super) enum Memory {
+    /// In a block of a slab.
+    Block(Loan),
+    /// In memory of the agent's: what is small, and what there is no block for.
+    Own(Vec<u8>),
+    /// Nowhere: nobody wants it.
+    Nowhere,
+}
+
+impl Memory {
+    /// Memory of the agent's.
+    fn own(len: u64) -> Option<Memory> {
+        let mut bytes = Vec::new();
+        let len = usize::try_from(len).ok()?;
+        bytes.try_reserve_exact(len).ok()?;
+        bytes.resize(len, 0);
+        Some(Memory::Own(bytes))
+    }
+
+    /// Where the bytes from `offset` on are written.
+    pub fn at(&mut self, offset: u64, len: usize) -> Option<&mut [u8]> {
+        let from = usize::try_from(offset).ok()?;
+        let range = from..from.checked_add(len)?;
+        match self {
+            Memory::Block(loan) => loan.bytes_mut().get_mut(range),
+            Memory::Own(bytes) => bytes.get_mut(range),
+            Memory::Nowhere => None,
+        }
+    }
+
+    /// The header, if there is a whole one.
+    fn header(&mut self) -> Option<HeaderWords> {
+        let header: &[u8; HEADER_BYTES] = (&*self.at(0, HEADER_BYTES)?).try_into().ok()?;
+        Some(from_bytes(header))
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Memory::Block(loan) => loan.len() as u64,
+            Memory::Own(bytes) => bytes.len() as u64,
+            Memory::Nowhere => 0,
+        }
+    }
+
+    /// The bytes of what agents say.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Memory::Own(bytes) => bytes,
+            Memory::Block(_) | Memory::Nowhere => Vec::new(),
+        }
+    }
+}
+
+impl<C: Custodian> Logic<C> {
+    /// Memory for a message that begins to arrive.
+    ///
+    /// # Errors
+    /// The other domain sends what cannot be.
+    pub(super) fn memory_for(&mut self, domain: u32, conduit: u32, total: u64) -> Result<Memory, String> {
+        if conduit == CONTROL {
+            let too_long =
+                || format!("domain {domain}'s agent says something of {total} bytes, which is too long");
+            return (total <= LONGEST_CONTROL).then(|| Memory::own(total)).flatten().ok_or_else(too_long);
+        }
+        if total < HEADER_BYTES as u64 {
+            return Err(format!("domain {domain} sent a message of {total} bytes, less than its header has"));
+        }
+        let side = match &mut self.stage {
+            Stage::Before(_) => match Memory::own(total) {
+                Some(memory) => return Ok(memory),
+                None => {
+                    self.fail(format!("there is no memory for {total} bytes from domain {domain}"));
+                    return Ok(Memory::Nowhere);
+                }
+            },
+            Stage::After => return Ok(Memory::Nowhere),
+            Stage::During(side) => side,
+        };
+        let channel = side.incoming(domain, conduit)?;
+        if side.endpoint.has_ended(channel) {
+            return Ok(Memory::Nowhere);
+        }
+        let block = if total > SMALL { side.endpoint.claim_block(total) } else { Ok(None) };
+        let reason = match block {
+            Ok(Some(loan)) => return Ok(Memory::Block(loan)),
+            Ok(None) => "neither the memory for messages nor the agent's own allows it".to_owned(),
+            Err(ShmError::OutOfMemory { reason, .. }) => reason,
+            Err(error) => {
+                self.met(error);
+                return Ok(Memory::Nowhere);
+            }
+        };
+        if let Some(memory) = Memory::own(total) {
+            return Ok(memory);
+        }
+        let to = side.ins[channel].to.clone();
+        self.fail(no_memory(&to, total, &reason));
+        Ok(Memory::Nowhere)
+    }
+
+    /// A message is whole, and all before it on its conduit came here before.
+    pub(super) fn arrive(&mut self, domain: u32, conduit: u32, memory: Memory) {
+        let side = match &mut self.stage {
+            Stage::Before(early) => return early.push((domain, conduit, memory)),
+            Stage::After => return,
+            Stage::During(side) => side,
+        };
+        let taken = match memory {
+            Memory::Nowhere => Ok(()),
+            memory => side.incoming(domain, conduit).and_then(|channel| side.take(channel, memory)),
+        };
+        if let Err(what) = taken {
+            self.fail(format!("malformed data from another domain of this run: {what}"));
+        }
+    }
+
+    /// Publishes what can be published.
+    pub(super) fn publish_all(&mut self, now: Nanos) {
+        let Stage::During(side) = &mut self.stage else { return };
+        let waiting: Vec<usize> = side.pending.iter().copied().collect();
+        for channel in waiting {
+            match side.publish(channel) {
+                Ok(true) => {
+                    side.live.insert(channel);
+                    // Some of it may be received soon.
+                    self.pause = FIRST_PAUSE;
+                    self.look_at = Some(self.look_at.unwrap_or(Nanos::MAX).min(now + FIRST_PAUSE));
+                }
+                Ok(false) => {}
+                Err(ShmError::OutOfMemory { bytes, reason }) => {
+                    let to = side.ins[channel].to.clone();
+                    return self.fail(no_memory(&to, bytes, &reason));
+                }
+                Err(error) => return self.met(error),
+            }
+        }
+    }
+}
+
+fn no_memory(to: &str, bytes: u64, reason: &str) -> String {
+    format!(
+        "there is no memory for a message of {bytes} bytes that came from another domain for {to}: {reason}; lower the \
+         budget of its conduit, or raise \"memory:\" under \"ligament:\" in the model"
+    )
+}
+
+impl<C: Custodian> Side<C> {
+    /// The channel of a conduit from a domain.
+    fn incoming(&self, domain: u32, conduit: u32) -> Result<usize, String> {
+        match self.in_of.get(&conduit) {
+            Some(&channel) if self.ins[channel].domain == domain => Ok(channel),
+            _ => Err(format!(
+                "domain {domain} sent a message of conduit {conduit}, which does not lead from there to domain {}",
+                self.me
+            )),
+        }
+    }
+
+    /// Puts a whole message behind those to be published.
+    fn take(&mut self, channel: usize, mut memory: Memory) -> Result<(), String> {
+        if self.endpoint.has_ended(channel) {
+            self.drop_memory(memory);
+            return Ok(());
+        }
+        let id = self.ins[channel].id;
+        let malformed = |error: ligament_wire::WireError| format!("conduit {id}: {error}");
+        let mut header = memory.header().ok_or_else(|| format!("conduit {id}: a message without a header"))?;
+        let kind = header.decode().map_err(malformed)?.kind;
+        let body_len = memory.len() - HEADER_BYTES as u64;
+        if header.body_len() != body_len {
+            return Err(format!(
+                "conduit {id}: a body of {body_len} bytes, where {} were said",
+                header.body_len()
+            ));
+        }
+        let pending = if kind == Kind::Overlay {
+            let body = memory.at(HEADER_BYTES as u64, body_len as usize).unwrap_or_default().to_vec();
+            let number = self.overlays.learn(channel, header.overlay(), &body);
+            self.drop_memory(memory);
+            Pending::Overlay { number, parts: header.parts(), body }
+        } else {
+            let number = self.overlays.number(channel, header.overlay()).ok_or_else(|| {
+                format!("conduit {id}: settings overlay {} is named and never came", header.overlay())
+            })?;
+            header.set_overlay(number);
+            Pending::Message { header, memory, at: 0 }
+        };
+        self.ins[channel].pending.push_back(pending);
+        self.pending.insert(channel);
+        Ok(())
+    }
+
+    fn drop_memory(&mut self, memory: Memory) {
+        if let Memory::Block(loan) = memory {
+            self.endpoint.return_loan(loan);
+        }
+    }
+
+    /// Lets go of what is to be published on a channel.
+    pub(super) fn drop_pending(&mut self, channel: usize) {
+        for pending in std::mem::take(&mut self.ins[channel].pending) {
+            if let Pending::Message { memory, .. } = pending {
+                self.drop_memory(memory);
+            }
+        }
+        self.pending.remove(&channel);
+    }
+
+    /// Publishes what waits on a channel, as far as there is room. Whether anything was.
+    fn publish(&mut self, channel: usize) -> Result<bool, ShmError> {
+        let mut published = false;
+        while let Some(next) = self.ins[channel].pending.pop_front() {
+            if !self.endpoint.has_room(channel)? {
+                self.ins[channel].pending.push_front(next);
+                return Ok(published);
+            }
+            if let Some(rest) = self.publish_one(channel, next)? {
+                self.ins[channel].pending.push_front(rest);
+                return Ok(published);
+            }
+            published = true;
+        }
+        self.pending.remove(&channel);
+        Ok(published)
+    }
+
+    /// Publishes a message, or a piece of it. What is left comes back if there is no memory for it now.
+    fn publish_one(&mut self, channel: usize, next: Pending) -> Result<Option<Pending>, ShmError> {
+        let (header, memory, mut at) = match next {
+            Pending::Overlay { number, parts, body } => {
+                let value = decoded(parts, &body)?;
+                let mut encoder = Encoder::new();
+                let plan = encoder
+                    .plan(&ValueRef::Owned(&value))
+                    .map_err(|error| ShmError::Malformed(error.to_string()))?;
+                self.endpoint.announce_overlay(&[channel], number, &plan)?;
+                return Ok(None);
+            }
+            Pending::Message { header, memory, at } => (header, memory, at),
+        };
+        let before = self.endpoint.progress(channel).0;
+        let in_slab = header.flags() & flags::PLACED != 0;
+        match memory {
+            Memory::Nowhere => {}
+            Memory::Block(loan) => {
+                self.endpoint.publish(channel, header, Body::Placed(loan, HEADER_BYTES as u64))?;
+            }
+            Memory::Own(bytes) if !in_slab && bytes.len() as u64 <= SMALL => {
+                self.endpoint.publish(channel, header, Body::Small(&bytes[HEADER_BYTES..]))?;
+            }
+            Memory::Own(bytes) => {
+                let block = if at == 0 { self.endpoint.claim_block(bytes.len() as u64) } else { Ok(None) };
+                match block {
+                    Ok(Some(mut loan)) => {
+                        loan.bytes_mut().copy_from_slice(&bytes);
+                        let body = Body::Placed(loan, HEADER_BYTES as u64);
+                        self.endpoint.publish(channel, header, body)?;
+                    }
+                    Ok(None) | Err(ShmError::OutOfMemory { .. }) => {
+                        let body = &bytes[HEADER_BYTES..];
+                        while at < body.len() as u64 {
+                            let piece = match self.endpoint.has_room(channel)? {
+                                true => self.endpoint.publish_piece(channel, header, body, at)?,
+                                false => None,
+                            };
+                            match piece {
+                                Some(len) => at += len,
+                                None => {
+                                    return Ok(Some(Pending::Message {
+                                        header,
+                                        memory: Memory::Own(bytes),
+                                        at,
+                                    }))
+                                }
+                            }
+                        }
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let cost = self.endpoint.progress(channel).0 - before;
+        let into = &mut self.ins[channel];
+        into.largest = into.largest.max(cost);
+        Ok(None)
+    }
+}

@@ -1,0 +1,336 @@
+//! What the carrier does with messages, without threads and sockets: from the rings of the instances here to paths, from
+//! paths to the rings; credit the other way; overlays; the ends of receivers. `pass` does all there is to do.
+
+mod credits;
+mod inward;
+mod outward;
+mod overlays;
+
+use crate::{Attachment, Heard, Paths, Quiet};
+use inward::{In, Incoming, Memory};
+use ligament_net::{Cargo, MessageId, Nanos, CONTROL};
+use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
+use ligament_shm::endpoint::Bed;
+use ligament_shm::{Custodian, Endpoint, ShmError};
+use ligament_wire::control::ChannelInfo;
+use ligament_wire::{HeaderWords, HEADER_BYTES};
+use outward::{Out, Outgoing};
+use overlays::Overlays;
+use std::collections::{BTreeSet, HashMap};
+use std::io::IoSlice;
+
+/// What is told as the credit of a conduit whose receiver has ended: everything that will ever come.
+const EVERYTHING: u64 = u64::MAX;
+
+/// The carrier as an endpoint of its domain.
+struct Side<C> {
+    me: u32,
+    endpoint: Endpoint<C>,
+    /// Channels to instances elsewhere, by the endpoint's indices, and by their numbers in the run.
+    outs: Vec<Out>,
+    out_of: HashMap<u32, usize>,
+    /// Channels from instances elsewhere.
+    ins: Vec<In>,
+    in_of: HashMap<u32, usize>,
+    /// Those of `ins` on which something is to be published, and those on which something has not been received.
+    pending: BTreeSet<usize>,
+    live: BTreeSet<usize>,
+    overlays: Overlays,
+    /// How many endpoints here are known to have ended.
+    ended: usize,
+    /// Blocks of senders were let go of since they were told last.
+    released: bool,
+    /// Domains to which something goes in this pass: what is to be told there goes with it.
+    spoken_to: BTreeSet<u32>,
+    /// Channels on which something has come: room that is used again.
+    arrived: Vec<u32>,
+}
+
+/// Whether the carrier is an endpoint.
+enum Stage<C> {
+    /// Not yet: what comes for instances here waits, by domain and conduit.
+    Before(Vec<(u32, u32, Memory)>),
+    During(Box<Side<C>>),
+    /// Not any more: what comes for instances here goes.
+    After,
+}
+
+/// The carrier's logic.
+pub(crate) struct Logic<C> {
+    stage: Stage<C>,
+    outgoing: HashMap<(u32, MessageId), Outgoing>,
+    incoming: HashMap<(u32, MessageId), Incoming>,
+    /// Of those, how many are the agents' own.
+    controls_out: usize,
+    controls_in: usize,
+    /// Room for what nobody wants.
+    nowhere: Vec<u8>,
+    heard: Vec<Heard>,
+    /// When the credit of receivers here is looked at again, and the pause before the look after that.
+    look_at: Option<Nanos>,
+    pause: Nanos,
+    detaching: bool,
+    /// What somebody sleeps for on the endpoint's bed; 0 if nobody does.
+    lies_for: u32,
+    /// What of each conduit was received elsewhere.
+    credits: HashMap<u32, u64>,
+    counts: Quiet,
+}
+
+impl<C: Custodian> Logic<C> {
+    pub fn new() -> Logic<C> {
+        Logic {
+            stage: Stage::Before(Vec::new()),
+            outgoing: HashMap::new(),
+            incoming: HashMap::new(),
+            controls_out: 0,
+            controls_in: 0,
+            nowhere: Vec::new(),
+            heard: Vec::new(),
+            look_at: None,
+            pause: credits::FIRST_PAUSE,
+            detaching: false,
+            lies_for: 0,
+            credits: HashMap::new(),
+            counts: Quiet::default(),
+        }
+    }
+
+    /// The carrier has become an endpoint that sends and receives on these channels.
+    pub fn attach(
+        &mut self,
+        mut endpoint: Endpoint<C>,
+        sends: &[ChannelInfo],
+        receives: &[ChannelInfo],
+        attachment: &Attachment,
+    ) {
+        endpoint.stand_in();
+        let domains = |channel: &ChannelInfo| attachment.domains[channel.id as usize];
+        let by_number = |channels: &[ChannelInfo]| -> HashMap<u32, usize> {
+            channels.iter().enumerate().map(|(index, channel)| (channel.id, index)).collect()
+        };
+        let side = Side {
+            me: attachment.me,
+            endpoint,
+            outs: receives.iter().map(|channel| Out::new(channel, domains(channel).1)).collect(),
+            out_of: by_number(receives),
+            ins: sends.iter().map(|channel| In::new(channel, domains(channel).0)).collect(),
+            in_of: by_number(sends),
+            pending: BTreeSet::new(),
+            live: BTreeSet::new(),
+            overlays: Overlays::default(),
+            ended: 0,
+            released: false,
+            spoken_to: BTreeSet::new(),
+            arrived: Vec::new(),
+        };
+        let Stage::Before(early) = std::mem::replace(&mut self.stage, Stage::During(Box::new(side))) else {
+            unreachable!("a carrier is attached once")
+        };
+        for (domain, conduit, memory) in early {
+            self.arrive(domain, conduit, memory);
+        }
+    }
+
+    /// Says something to another domain's agent.
+    pub fn control(&mut self, paths: &mut dyn Paths, domain: u32, bytes: Vec<u8>) {
+        let id = paths.send(domain, CONTROL, bytes.len() as u64);
+        self.controls_out += 1;
+        self.outgoing.insert((domain, id), Outgoing::Bytes(bytes));
+    }
+
+    /// The endpoint is to be let go of when all that was sent here has arrived elsewhere.
+    pub fn detach(&mut self) {
+        self.detaching = true;
+    }
+
+    /// Does all there is to do without waiting.
+    pub fn pass(&mut self, paths: &mut dyn Paths, now: Nanos) {
+        self.collect(paths);
+        self.see_ends(paths);
+        self.tell_credits(paths, now);
+        paths.turn(self, now);
+        self.publish_all(now);
+        if self.detaching && self.see_detached(paths) {
+            paths.turn(self, now);
+        }
+        if let Stage::During(side) = &mut self.stage {
+            if std::mem::take(&mut side.released) {
+                side.endpoint.settle();
+            }
+        }
+    }
+
+    /// What there is to tell the agent.
+    pub fn take_heard(&mut self) -> Vec<Heard> {
+        std::mem::take(&mut self.heard)
+    }
+
+    /// When a pass is due even if nothing happens.
+    pub fn deadline(&self) -> Option<Nanos> {
+        self.look_at
+    }
+
+    /// Where to sleep until somebody here has something for the carrier, after another look (`looks_again`).
+    pub fn lie_down(&mut self) -> Option<Bed> {
+        let Stage::During(side) = &mut self.stage else { return None };
+        let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
+        self.lies_for = what;
+        Some(side.endpoint.lie_down(what))
+    }
+
+    /// While somebody sleeps: sees to it that whatever matters now wakes them. Whether another pass is needed, since
+    /// what has happened before wakes nobody.
+    pub fn looks_again(&mut self) -> bool {
+        let Stage::During(side) = &mut self.stage else { return false };
+        let lacks = side.wants_credit() && self.lies_for != 0;
+        if lacks && self.lies_for & FOR_CREDIT == 0 {
+            self.lies_for |= FOR_CREDIT;
+            drop(side.endpoint.lie_down(self.lies_for));
+            return true;
+        }
+        side.endpoint.stirs()
+    }
+
+    /// Whether others ring when credit comes back, too: what came before they did so is to be looked for.
+    pub fn heeds_credit(&self) -> bool {
+        self.lies_for & FOR_CREDIT != 0
+    }
+
+    /// Wakes whoever sleeps on the endpoint's bed.
+    pub fn rouse(&self) {
+        if let Stage::During(side) = &self.stage {
+            side.endpoint.rouse();
+        }
+    }
+
+    /// After `lie_down`.
+    pub fn get_up(&mut self) {
+        self.lies_for = 0;
+        if let Stage::During(side) = &mut self.stage {
+            side.endpoint.get_up();
+        }
+    }
+
+    /// How much is under way.
+    pub fn quiet(&self) -> Quiet {
+        let here = match &self.stage {
+            Stage::Before(early) => early.is_empty(),
+            Stage::During(side) => side.is_quiet(),
+            Stage::After => true,
+        };
+        let nothing_out = self.outgoing.len() == self.controls_out;
+        let nothing_in = self.incoming.len() == self.controls_in;
+        Quiet { quiet: here && nothing_out && nothing_in, ..self.counts }
+    }
+
+    /// The run cannot go on; nor does this endpoint.
+    fn fail(&mut self, why: String) {
+        self.heard.push(Heard::Failed(why));
+        self.let_go(true);
+    }
+
+    /// Something failed here, in the domain.
+    fn met(&mut self, error: ShmError) {
+        match error {
+            // The agent knows.
+            ShmError::RunEnds(_) | ShmError::AgentGone => self.let_go(true),
+            error => self.fail(format!("the carrier of messages to and from other domains failed: {error}")),
+        }
+    }
+
+    fn let_go(&mut self, failed: bool) {
+        if let Stage::During(mut side) = std::mem::replace(&mut self.stage, Stage::After) {
+            side.endpoint.end(failed);
+        }
+        self.look_at = None;
+    }
+
+    /// Lets go of the endpoint if all that was sent here has arrived. Whether it was.
+    fn see_detached(&mut self, paths: &mut dyn Paths) -> bool {
+        match &mut self.stage {
+            _ if self.outgoing.len() > self.controls_out => return false,
+            Stage::Before(_) => return false,
+            Stage::During(side) if side.endpoint.stirs() => return false,
+            Stage::During(side) => side.end_all(paths, &mut self.counts),
+            Stage::After => {}
+        }
+        self.let_go(false);
+        self.detaching = false;
+        self.heard.push(Heard::Detached);
+        true
+    }
+}
+
+impl<C: Custodian> Cargo for Logic<C> {
+    fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
+        if let Some(message) = self.outgoing.get(&(domain, id)) {
+            message.slices(offset, len as usize, into);
+        }
+    }
+
+    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), String> {
+        let memory = self.memory_for(domain, id.conduit, total)?;
+        self.controls_in += usize::from(id.conduit == CONTROL);
+        self.incoming.insert((domain, id), Incoming(memory));
+        Ok(())
+    }
+
+    fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+        let len = len as usize;
+        match self.incoming.get_mut(&(domain, id)).and_then(|Incoming(memory)| memory.at(offset, len)) {
+            Some(room) => room,
+            None => {
+                if self.nowhere.len() < len {
+                    self.nowhere.resize(len, 0);
+                }
+                &mut self.nowhere[..len]
+            }
+        }
+    }
+
+    fn deliver(&mut self, domain: u32, id: MessageId) {
+        let Some(Incoming(memory)) = self.incoming.remove(&(domain, id)) else { return };
+        if id.conduit == CONTROL {
+            self.controls_in -= 1;
+            self.heard.push(Heard::Control { from: domain, bytes: memory.into_bytes() });
+            return;
+        }
+        self.counts.came += 1;
+        self.arrive(domain, id.conduit, memory);
+    }
+
+    fn release(&mut self, domain: u32, id: MessageId) {
+        if self.outgoing.remove(&(domain, id)).is_some() {
+            self.controls_out -= usize::from(id.conduit == CONTROL);
+        }
+        if let Stage::During(side) = &mut self.stage {
+            side.released = true;
+        }
+    }
+
+    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+        self.heard_credit(domain, conduit, bytes);
+    }
+}
+
+/// A header as it stands on a path.
+fn to_bytes(header: &HeaderWords) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    for (place, word) in bytes.chunks_exact_mut(8).zip(header.0) {
+        place.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+/// A header from a path.
+fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> HeaderWords {
+    let mut words = [0; 8];
+    for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_le_bytes(place.try_into().expect("chunks of eight"));
+    }
+    HeaderWords(words)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! From the instances here to those elsewhere: messages are taken off the rings and handed to paths, which read them where
+//! they lie, in the senders' own slabs. Credit goes back when the far end has told it.
+
+use super::overlays::encoded;
+use super::{to_bytes, Logic, Side, Stage, EVERYTHING};
+use crate::{Paths, Quiet};
+use ligament_net::MessageId;
+use ligament_shm::endpoint::Arrived;
+use ligament_shm::{Custodian, ShmError};
+use ligament_wire::control::ChannelInfo;
+use ligament_wire::{Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
+use std::collections::HashMap;
+use std::io::IoSlice;
+
+/// A channel from an instance here to one elsewhere.
+pub(super) struct Out {
+    id: u32,
+    /// Where its receiver is.
+    domain: u32,
+    /// What has been received there, in all; `EVERYTHING` once it has ended, which lets all that comes go.
+    credited: u64,
+}
+
+impl Out {
+    pub fn new(channel: &ChannelInfo, domain: u32) -> Out {
+        Out { id: channel.id, domain, credited: 0 }
+    }
+}
+
+/// A message on its way to another domain.
+pub(super) enum Outgoing {
+    /// Of an instance: its body lies where the instance wrote it.
+    Message { header: [u8; HEADER_BYTES], message: Box<Arrived> },
+    /// The carrier's own, or the agent's.
+    Bytes(Vec<u8>),
+}
+
+/// What stands between the beginning of a body and its first part.
+static ZEROS: [u8; PART_ALIGN as usize] = [0; PART_ALIGN as usize];
+
+impl Outgoing {
+    /// Adds the `len` bytes from `offset` on.
+    pub fn slices<'a>(&'a self, offset: u64, len: usize, into: &mut Vec<IoSlice<'a>>) {
+        let pieces: [&'a [u8]; 4] = match self {
+            Outgoing::Bytes(bytes) => [bytes, &[], &[], &[]],
+            Outgoing::Message { header, message } => {
+                let (head, zeros, parts) = message.body();
+                [header, head, &ZEROS[..zeros], parts]
+            }
+        };
+        let (mut skip, mut left) = (offset as usize, len);
+        for piece in pieces {
+            let from = skip.min(piece.len());
+            let here = left.min(piece.len() - from);
+            if here > 0 {
+                into.push(IoSlice::new(&piece[from..from + here]));
+            }
+            skip -= from;
+            left -= here;
+        }
+    }
+}
+
+type Leaving = HashMap<(u32, MessageId), Outgoing>;
+
+impl<C: Custodian> Logic<C> {
+    /// Hands to paths what the instances here have sent.
+    pub(super) fn collect(&mut self, paths: &mut dyn Paths) {
+        let Logic { stage: Stage::During(side), outgoing, counts, .. } = self else { return };
+        if let Err(error) = side.collect(paths, outgoing, counts) {
+            self.met(error);
+        }
+    }
+
+    /// A domain says that so much of a conduit has been received there.
+    pub(super) fn heard_credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+        let known = self.credits.entry(conduit).or_default();
+        self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
+        *known = bytes.max(*known);
+        let Stage::During(side) = &mut self.stage else { return };
+        let Some(&channel) = side.out_of.get(&conduit) else { return };
+        let out = &mut side.outs[channel];
+        if out.domain == domain && bytes > out.credited {
+            out.credited = bytes;
+            side.endpoint.set_credit(channel, bytes);
+        }
+    }
+}
+
+impl<C: Custodian> Side<C> {
+    fn collect(
+        &mut self,
+        paths: &mut dyn Paths,
+        outgoing: &mut Leaving,
+        counts: &mut Quiet,
+    ) -> Result<(), ShmError> {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let gathered = self.endpoint.gather(&mut arrived);
+        for channel in arrived.drain(..) {
+            self.take_off(channel as usize, paths, outgoing, counts)?;
+        }
+        self.arrived = arrived;
+        gathered
+    }
+
+    fn take_off(
+        &mut self,
+        channel: usize,
+        paths: &mut dyn Paths,
+        outgoing: &mut Leaving,
+        counts: &mut Quiet,
+    ) -> Result<(), ShmError> {
+        let Some(message) = self.endpoint.take_off(channel) else { return Ok(()) };
+        let Out { id, domain, credited } = self.outs[channel];
+        if credited == EVERYTHING {
+            self.released = true;
+            return Ok(());
+        }
+        let number = message.header.overlay();
+        if number != 0 && self.overlays.is_news(channel, number) {
+            let bytes = self.overlay(channel, id, number)?;
+            let sent = paths.send(domain, id, bytes.len() as u64);
+            outgoing.insert((domain, sent), Outgoing::Bytes(bytes));
+            counts.sent += 1;
+        }
+        let header = message.header_elsewhere();
+        self.spoken_to.insert(domain);
+        let sent = paths.send(domain, id, HEADER_BYTES as u64 + header.body_len());
+        outgoing.insert((domain, sent), Outgoing::Message { header: to_bytes(&header), message });
+        counts.sent += 1;
+        Ok(())
+    }
+
+    /// The message that tells another domain what settings overlay `number` of a channel's sender is. It goes on the
+    /// channel itself, so that it is there before the first message that needs it.
+    fn overlay(&self, channel: usize, id: u32, number: u32) -> Result<Vec<u8>, ShmError> {
+        let Some(value) = self.endpoint.overlay(channel, number) else {
+            return Err(ShmError::Malformed(format!(
+                "channel {id} names settings overlay {number}, which never came"
+            )));
+        };
+        let (parts, body) = encoded(value)?;
+        let header = Header {
+            kind: Kind::Overlay,
+            conduit: id,
+            overlay: number,
+            parts,
+            body_len: body.len() as u64,
+            ..Header::default()
+        };
+        let mut bytes = to_bytes(&HeaderWords::from(header)).to_vec();
+        bytes.extend_from_slice(&body);
+        Ok(bytes)
+    }
+}

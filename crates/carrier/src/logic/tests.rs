@@ -1,0 +1,458 @@
+//! The logic between real endpoints and real paths, but without threads, processes and sockets: the test says who moves
+//! next, and what is cut.
+
+#[path = "../../../shm/tests/common/mod.rs"]
+mod domain;
+#[path = "../../tests/common/paths.rs"]
+mod memory;
+
+use super::*;
+use crate::Event;
+use domain::{Conduit, Domain, Line};
+use ligament_shm::endpoint::{AgentNotice, Contiguous};
+use ligament_shm::status::{now as real_now, Awaited};
+use ligament_wire::{array_head, Array, DType, Encoder, Header, Kind, Order, SettingValue, Value, ValueRef};
+use memory::{joined, MemoryPaths, Scissors};
+use std::io::IoSlice;
+use std::thread;
+
+const PLENTY: u64 = 1 << 30;
+const BUDGET: u64 = 1 << 20;
+
+/// A run over some domains. Instances are endpoints of the world of their domain, under the same numbers.
+struct Run {
+    domain_of: Vec<u32>,
+    conduits: Vec<(u32, u32, u64)>,
+    worlds: Vec<Domain>,
+    carriers: Vec<Logic<Line>>,
+    paths: Vec<MemoryPaths>,
+    scissors: Scissors,
+    now: Nanos,
+    heard: Vec<Vec<Heard>>,
+}
+
+impl Run {
+    /// `conduits` has sender, receiver and budget. No carrier is attached yet.
+    fn new(domain_of: &[u32], conduits: &[(u32, u32, u64)], limit: u64) -> Run {
+        let n = domain_of.len() as u32;
+        let domains = domain_of.iter().max().unwrap() + 1;
+        let world = |me: u32| {
+            let here = |instance: u32| domain_of[instance as usize] == me;
+            let conduit = |&(from, to, budget): &(u32, u32, u64)| match (here(from), here(to)) {
+                (false, false) => Conduit { from: n + 1, to: n + 1, budget },
+                (from_here, to_here) => {
+                    Conduit { from: if from_here { from } else { n }, to: if to_here { to } else { n }, budget }
+                }
+            };
+            Domain::new(n + 2, &conduits.iter().map(conduit).collect::<Vec<_>>(), limit)
+        };
+        let (paths, scissors) = joined(domains);
+        Run {
+            domain_of: domain_of.to_vec(),
+            conduits: conduits.to_vec(),
+            worlds: (0..domains).map(world).collect(),
+            carriers: (0..domains).map(|_| Logic::new()).collect(),
+            paths,
+            scissors,
+            now: 0,
+            heard: vec![Vec::new(); domains as usize],
+        }
+    }
+
+    fn attached(domain_of: &[u32], conduits: &[(u32, u32, u64)]) -> Run {
+        let mut run = Run::new(domain_of, conduits, PLENTY);
+        (0..run.worlds.len() as u32).for_each(|domain| run.attach(domain));
+        run
+    }
+
+    fn attach(&mut self, me: u32) {
+        let domain = |instance: u32| self.domain_of[instance as usize];
+        let info = |id: usize, to: u32| ChannelInfo {
+            id: id as u32,
+            port: 0,
+            slot: None,
+            peer: 0,
+            credit: 0,
+            budget: 0,
+            peer_port: format!("instance{to}.in"),
+            limit: None,
+            member: 0,
+        };
+        let (mut sends, mut receives) = (Vec::new(), Vec::new());
+        for (id, &(from, to, _)) in self.conduits.iter().enumerate() {
+            match (domain(from) == me, domain(to) == me) {
+                (true, false) => receives.push(info(id, to)),
+                (false, true) => sends.push(info(id, to)),
+                _ => {}
+            }
+        }
+        let attachment = Attachment {
+            agent: String::new(),
+            instance: String::new(),
+            token: String::new(),
+            me,
+            domains: self.conduits.iter().map(|&(from, to, _)| (domain(from), domain(to))).collect(),
+        };
+        let endpoint = self.worlds[me as usize].endpoint(self.domain_of.len() as u32);
+        self.carriers[me as usize].attach(endpoint, &sends, &receives, &attachment);
+    }
+
+    /// An instance's endpoint.
+    fn endpoint(&self, instance: u32) -> Endpoint<Line> {
+        self.worlds[self.domain_of[instance as usize] as usize].endpoint(instance)
+    }
+
+    fn world_of(&self, instance: u32) -> &Domain {
+        &self.worlds[self.domain_of[instance as usize] as usize]
+    }
+
+    /// The carrier of a domain is told that an endpoint has ended.
+    fn ends(&self, instance: u32) {
+        let carrier = self.domain_of.len() as u32;
+        self.world_of(instance).tell(carrier, AgentNotice::PeerEnded(instance));
+    }
+
+    /// Each carrier does what there is to do, once.
+    fn step(&mut self) {
+        for (domain, carrier) in self.carriers.iter_mut().enumerate() {
+            carrier.pass(&mut self.paths[domain], self.now);
+            self.heard[domain].extend(carrier.take_heard());
+        }
+        self.now += 1_000_000;
+    }
+
+    /// Until nothing moves any more, and all that waits for a while has waited.
+    fn settle(&mut self) {
+        (0..300).for_each(|_| self.step());
+    }
+
+    fn quiet(&self) -> Vec<Quiet> {
+        self.carriers.iter().map(Logic::quiet).collect()
+    }
+}
+
+fn send(endpoint: &mut Endpoint<Line>, channel: usize, time: f64, value: &Value) {
+    let mut encoder = Encoder::new();
+    let header =
+        Header { kind: Kind::Data, timestamp: time, next_timestamp: Some(time + 1.0), ..Header::default() };
+    endpoint.send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(value)).unwrap()).unwrap();
+}
+
+fn receive(endpoint: &mut Endpoint<Line>, channel: usize) -> (HeaderWords, Value) {
+    let (mut header, mut value) = (HeaderWords::default(), Value::None);
+    let deadline = Some(real_now() + 20_000_000_000);
+    endpoint.receive_to(channel, deadline, &mut header, &mut value).unwrap();
+    (header, value)
+}
+
+fn numbers(count: usize, seed: u64) -> Value {
+    let data: Vec<u64> = (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed).collect();
+    Value::Array(Array::from_slice(&data, &[count], Order::RowMajor).unwrap())
+}
+
+/// Values of every shape that a body can have: none, in the slot, beside its place, wholly in a slab.
+fn all_shapes() -> Vec<Value> {
+    let text = |len: usize| Value::String("x".repeat(len));
+    let map = |len| Value::Map(vec![("name".into(), text(len)), ("field".into(), numbers(len, 3))]);
+    let mut all = vec![Value::None, Value::Int(-7), Value::Bool(true), Value::Float(2.5)];
+    all.extend([0, 1, 100, 229, 230, 231, 232, 233, 255, 256, 257, 300, 5000, 300_000].map(text));
+    all.extend([0, 1, 7, 20, 30, 31, 32, 100, 1000, 40_000, 300_000].map(|count| numbers(count, count as u64)));
+    all.extend([1, 50, 300, 10_000].map(map));
+    all
+}
+
+#[test]
+fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30)]);
+    let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
+    for round in 0..3 {
+        for (i, value) in all_shapes().iter().enumerate() {
+            send(&mut from, 0, (round * 1000 + i) as f64, value);
+        }
+        run.settle();
+        for (i, value) in all_shapes().iter().enumerate() {
+            let (header, came) = receive(&mut to, 0);
+            assert_eq!(came, *value, "message {i} of round {round}");
+            let time = (round * 1000 + i) as f64;
+            assert_eq!((header.timestamp(), header.next_timestamp()), (time, Some(time + 1.0)));
+        }
+    }
+    from.end_channel(0).unwrap();
+    run.settle();
+    assert!(receive(&mut to, 0).0.is_end());
+    assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
+}
+
+#[test]
+fn many_small_arrays_go_the_short_way_and_arrive() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30)]);
+    let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
+    // After some tens of them they lie in slabs, and refer to the head of the one before.
+    let mut head = Vec::new();
+    array_head(DType::UInt64, &[4], Order::RowMajor, None, &mut head).unwrap();
+    for i in 0..500u64 {
+        let data: Vec<u8> = (i..i + 4).flat_map(u64::to_ne_bytes).collect();
+        let source = Contiguous { head: &head, number: 1, data: &data };
+        from.send(&[0], HeaderWords::data(i as f64, None), &source).unwrap();
+        if i % 7 == 0 {
+            run.step();
+        }
+    }
+    run.settle();
+    for i in 0..500u64 {
+        let expected = [i, i + 1, i + 2, i + 3];
+        assert_eq!(
+            receive(&mut to, 0).1,
+            Value::Array(Array::from_slice(&expected, &[4], Order::RowMajor).unwrap())
+        );
+    }
+    run.settle();
+    assert_eq!(run.quiet()[0].sent, 500);
+    assert!(run.quiet().iter().all(|one| one.quiet));
+}
+
+#[test]
+fn a_sender_with_a_full_budget_waits_for_the_receiver_elsewhere_and_for_nobody_else() {
+    let mut run = Run::attached(&[0, 1, 1], &[(0, 1, BUDGET), (0, 2, BUDGET)]);
+    let world = run.worlds[0].clone();
+    let mut idle = run.endpoint(2);
+    let mut to = run.endpoint(1);
+    let sender = thread::spawn(move || {
+        let mut from = world.endpoint(0);
+        for i in 0..40 {
+            send(&mut from, 0, i as f64, &numbers(10_000, i));
+        }
+        send(&mut from, 1, 0.0, &Value::Int(1));
+    });
+    let waits = |run: &Run| {
+        let status = run.worlds[0].look(0);
+        status.waits.is_some_and(|waits| matches!(waits.what, Awaited::Credit { channel: 0, .. }))
+    };
+    let mut steps = 0;
+    while !waits(&run) {
+        run.step();
+        steps += 1;
+        assert!(steps < 100_000, "the sender never waits");
+        thread::yield_now();
+    }
+    run.settle();
+    assert!(waits(&run), "nobody has received");
+    assert_eq!(run.worlds[0].look(0).sent_messages, 13, "as many as the budget holds");
+    assert!(run.quiet().iter().all(|one| one.quiet), "a sender that waits for a receiver is no traffic");
+    for i in 0..40 {
+        while !to.poll(0).unwrap() {
+            run.step();
+        }
+        assert_eq!(receive(&mut to, 0).1, numbers(10_000, i));
+    }
+    while !idle.poll(0).unwrap() {
+        run.step();
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_message_larger_than_its_budget_passes() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1000)]);
+    let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
+    for round in 0..5 {
+        send(&mut from, 0, 0.0, &numbers(200_000, round));
+        run.settle();
+        assert_eq!(receive(&mut to, 0).1, numbers(200_000, round));
+        // The sender hears of it, or the next send would wait for ever.
+        run.settle();
+    }
+}
+
+#[test]
+fn what_is_cut_again_and_again_arrives_once_and_in_order() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, 1 << 30)]);
+    let (mut a, mut b) = (run.endpoint(0), run.endpoint(1));
+    for i in 0..300 {
+        send(&mut a, 0, i as f64, &numbers(1 + i as usize * 37 % 9000, i));
+        send(&mut b, 0, i as f64, &Value::Int(i as i64));
+        if i % 3 == 0 {
+            run.carriers[i as usize % 2].pass(&mut run.paths[i as usize % 2], run.now);
+            run.scissors.cut();
+        }
+        run.step();
+    }
+    run.settle();
+    for i in 0..300 {
+        assert_eq!(receive(&mut b, 0).1, numbers(1 + i as usize * 37 % 9000, i));
+        assert_eq!(receive(&mut a, 0).1, Value::Int(i as i64));
+    }
+    run.settle();
+    let quiet = run.quiet();
+    assert!(quiet.iter().all(|one| one.quiet && one.sent == 300 && one.came == 300), "{quiet:?}");
+    assert_eq!((quiet[0].told, quiet[1].told), (quiet[1].credited, quiet[0].credited));
+    assert!(quiet[0].told > 0 && quiet[1].told > 0);
+}
+
+#[test]
+fn senders_of_a_receiver_that_has_ended_are_not_held_up() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET)]);
+    let mut from = run.endpoint(0);
+    let mut to = run.endpoint(1);
+    send(&mut from, 0, 0.0, &numbers(60_000, 1));
+    run.settle();
+    receive(&mut to, 0);
+    send(&mut from, 0, 1.0, &numbers(60_000, 2));
+    to.end(false);
+    drop(to);
+    run.ends(1);
+    run.settle();
+    // Far more than the budget: each of these would wait.
+    for i in 0..40 {
+        send(&mut from, 0, i as f64, &numbers(60_000, i));
+        run.settle();
+    }
+    assert!(run.quiet().iter().all(|one| one.quiet));
+    let memory = run.worlds.iter().map(Domain::granted).sum::<u64>();
+    assert!(memory < 16 << 20, "what nobody receives takes {memory} bytes");
+}
+
+#[test]
+fn overlays_of_senders_who_number_alike_are_told_apart() {
+    let mut run = Run::attached(&[0, 0, 1, 1], &[(0, 2, BUDGET), (1, 2, BUDGET), (0, 3, BUDGET)]);
+    let (mut first, mut second) = (run.endpoint(0), run.endpoint(1));
+    let (mut both, mut one) = (run.endpoint(2), run.endpoint(3));
+    let overlay = |who: i64| Value::Settings(vec![("who".into(), SettingValue::Int(who))]);
+    let announce = |endpoint: &mut Endpoint<Line>, channel: usize, value: &Value, number: u32| {
+        let mut encoder = Encoder::new();
+        let plan = encoder.plan(&ValueRef::Owned(value)).unwrap();
+        endpoint.announce_overlay(&[channel], number, &plan).unwrap();
+        let header = Header { kind: Kind::Data, overlay: number, ..Header::default() };
+        let mut encoder = Encoder::new();
+        endpoint
+            .send(&[channel], header.into(), &encoder.plan(&ValueRef::Owned(&Value::None)).unwrap())
+            .unwrap();
+    };
+    for (endpoint, base) in [(&mut first, 10), (&mut second, 20)] {
+        announce(endpoint, 0, &overlay(base + 1), 1);
+        announce(endpoint, 0, &overlay(base + 2), 2);
+        announce(endpoint, 0, &overlay(base + 1), 1);
+    }
+    // Told to the carrier already, but not to this receiver.
+    announce(&mut first, 1, &overlay(12), 2);
+    run.settle();
+    let came = |endpoint: &mut Endpoint<Line>, channel: usize| {
+        let (header, _) = receive(endpoint, channel);
+        endpoint.overlay(channel, header.overlay()).map(|value| (**value).clone())
+    };
+    for who in [11, 12, 11] {
+        assert_eq!(came(&mut both, 0), Some(overlay(who)));
+        assert_eq!(came(&mut both, 1), Some(overlay(who + 10)));
+    }
+    assert_eq!(came(&mut one, 0), Some(overlay(12)));
+}
+
+#[test]
+fn what_comes_before_there_is_an_endpoint_waits_for_it() {
+    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], PLENTY);
+    run.attach(0);
+    let mut from = run.endpoint(0);
+    for (i, value) in all_shapes().iter().enumerate() {
+        send(&mut from, 0, i as f64, value);
+    }
+    from.end_channel(0).unwrap();
+    from.end(false);
+    drop(from);
+    run.carriers[0].control(&mut run.paths[0], 1, b"here is the plan".to_vec());
+    run.carriers[0].detach();
+    run.settle();
+    assert!(
+        run.heard[0].contains(&Heard::Detached),
+        "all has arrived in the other domain, if not at its receiver"
+    );
+    assert!(run.heard[1].contains(&Heard::Control { from: 0, bytes: b"here is the plan".to_vec() }));
+    run.attach(1);
+    run.settle();
+    let mut to = run.endpoint(1);
+    for value in all_shapes() {
+        assert_eq!(receive(&mut to, 0).1, value);
+    }
+    assert!(receive(&mut to, 0).0.is_end());
+}
+
+#[test]
+fn where_memory_is_short_a_message_is_passed_on_in_pieces() {
+    // 40 MB are sent where 12 MiB may be taken: both sides have only a window.
+    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], 12 << 20);
+    run.attach(0);
+    run.attach(1);
+    let worlds = run.worlds.clone();
+    let (from, to) = (worlds[0].clone(), worlds[1].clone());
+    let sender = thread::spawn(move || send(&mut from.endpoint(0), 0, 0.0, &numbers(5_000_000, 7)));
+    let receiver = thread::spawn(move || receive(&mut to.endpoint(1), 0).1 == numbers(5_000_000, 7));
+    while !receiver.is_finished() {
+        run.step();
+        thread::yield_now();
+    }
+    sender.join().unwrap();
+    assert!(receiver.join().unwrap());
+    assert!(run.heard.iter().flatten().all(|heard| !matches!(heard, Heard::Failed(_))), "{:?}", run.heard);
+}
+
+#[test]
+fn no_memory_at_all_fails_the_run_and_names_the_conduit() {
+    let mut run = Run::new(&[0, 1], &[(0, 1, 1 << 30)], PLENTY);
+    run.worlds[1].set_limit(0);
+    run.attach(0);
+    run.attach(1);
+    let mut from = run.endpoint(0);
+    send(&mut from, 0, 0.0, &numbers(100, 1));
+    run.settle();
+    let Some(Heard::Failed(why)) = run.heard[1].last() else { panic!("{:?}", run.heard) };
+    assert!(why.contains("instance1.in") && why.contains("the test's limit"), "{why}");
+}
+
+#[test]
+fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30), (1, 0, BUDGET)]);
+    let (mut a, mut b) = (run.endpoint(0), run.endpoint(1));
+    send(&mut a, 0, 0.0, &numbers(50_000, 1));
+    a.end_channel(0).unwrap();
+    a.end(false);
+    drop(a);
+    run.carriers[0].detach();
+    run.carriers[0].pass(&mut run.paths[0], run.now);
+    assert!(run.scissors.under_way() > 0 && run.carriers[0].take_heard().len() < 2, "nobody has taken it");
+    run.settle();
+    assert!(run.heard[0].contains(&Heard::Detached));
+    assert_eq!(receive(&mut b, 0).1, numbers(50_000, 1));
+    // Who sends to where nobody is any more is not held up.
+    for i in 0..40 {
+        send(&mut b, 0, 0.0, &numbers(10_000, i));
+        run.settle();
+    }
+    assert!(run.quiet().iter().all(|one| one.quiet));
+}
+
+#[test]
+fn what_is_not_for_this_domain_gives_the_path_up() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET)]);
+    let mut stranger = run.paths.remove(0);
+    crate::Paths::send(&mut stranger, 1, 7, 80);
+    struct Junk;
+    impl Cargo for Junk {
+        fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
+            into.push(IoSlice::new(&[0xff; 80][..len as usize]));
+        }
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), String> {
+            Err("nothing is sent here".into())
+        }
+        fn room(&mut self, _: u32, _: MessageId, _: u64, _: u32) -> &mut [u8] {
+            &mut []
+        }
+        fn deliver(&mut self, _: u32, _: MessageId) {}
+        fn release(&mut self, _: u32, _: MessageId) {}
+        fn credit(&mut self, _: u32, _: u32, _: u64) {}
+    }
+    crate::Paths::turn(&mut stranger, &mut Junk, 0);
+    run.carriers[1].pass(&mut run.paths[0], 0);
+    let events: Vec<Event> = std::iter::from_fn(|| crate::Paths::event(&mut run.paths[0])).collect();
+    let given_up =
+        |event: &Event| matches!(event, Event::GivenUp { domain: 0, why } if why.contains("conduit 7"));
+    assert!(events.iter().any(given_up), "{events:?}");
+}

@@ -1,0 +1,71 @@
+//! The paths to other domains, as the carrier uses them: those of `ligament-net`, or, in tests, others.
+
+use ligament_net::{Cargo, Event, MessageId, Nanos, Net};
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+
+/// All paths of one domain. What the calls mean stands at `ligament_net::Net`.
+pub trait Paths: Send {
+    /// Begins a path that this end dials.
+    fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16);
+    /// Begins a path that the other end dials.
+    fn expect(&mut self, domain: u32);
+    /// Sends a message of `total` bytes, which are asked for later.
+    fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId;
+    /// Tells the far end what of a conduit has been received here, in all.
+    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64);
+    /// Nothing more will be sent to the domain.
+    fn end(&mut self, domain: u32);
+    /// Readable when `turn` has something to do because of a socket.
+    fn poll_fd(&self) -> BorrowedFd<'_>;
+    /// When `turn` is due in any case.
+    fn deadline(&self) -> Option<Nanos>;
+    /// Does what can be done without waiting.
+    fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos);
+    /// What has happened, oldest first.
+    fn event(&mut self) -> Option<Event>;
+    /// Whether nothing is under way to or from the domain.
+    fn idle(&self, domain: u32) -> bool;
+}
+
+impl Paths for Net {
+    fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
+        self.dial(domain, addresses, streams);
+    }
+
+    fn expect(&mut self, domain: u32) {
+        self.expect(domain);
+    }
+
+    fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
+        self.send(domain, conduit, total)
+    }
+
+    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+        self.credit(domain, conduit, bytes);
+    }
+
+    fn end(&mut self, domain: u32) {
+        self.end(domain);
+    }
+
+    fn poll_fd(&self) -> BorrowedFd<'_> {
+        self.poll_fd()
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.deadline()
+    }
+
+    fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+        self.turn(cargo, now);
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        self.event()
+    }
+
+    fn idle(&self, domain: u32) -> bool {
+        self.idle(domain)
+    }
+}

@@ -1,0 +1,243 @@
+//! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets; whoever wakes takes
+//! the lock and does all there is to do, in both directions, so that a message costs one wake-up. A futex cannot be waited
+//! for beside sockets, and a doorbell that is an eventfd would cost every sender here a system call for each message to
+//! elsewhere; the eventfd that there is, is for the agent's orders.
+
+use crate::logic::Logic;
+use crate::{Attachment, Heard, Paths, Quiet};
+use ligament_net::{now, Event, Nanos};
+use ligament_shm::line::{AgentLine, Identity, Registered};
+use ligament_shm::Endpoint;
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
+use rustix::fd::{AsFd, OwnedFd};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// The longest sleep.
+const NAP: Duration = Duration::from_secs(1);
+
+/// What the agent wants.
+pub(crate) enum Order {
+    Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
+    Expect { domain: u32 },
+    End { domain: u32 },
+    Control { domain: u32, bytes: Vec<u8> },
+    Detach,
+}
+
+/// What the threads share with each other.
+struct Work {
+    paths: Box<dyn Paths>,
+    logic: Logic<AgentLine>,
+    /// Domains to which paths were begun.
+    known: BTreeSet<u32>,
+    /// Until when each of the two sleeps at most: one of them is there for what is due.
+    endpoint_until: Nanos,
+    paths_until: Nanos,
+    stopped: bool,
+}
+
+/// What the threads share with the agent.
+pub(crate) struct Shared {
+    work: Mutex<Work>,
+    /// Held for moments only, unlike `work`.
+    orders: Mutex<Vec<Order>>,
+    /// Says to the thread that waits for sockets that there are orders.
+    called: OwnedFd,
+    sockets: OwnedFd,
+    heard: UnboundedSender<Heard>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panics says that the run fails.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub fn new(paths: Box<dyn Paths>, heard: UnboundedSender<Heard>) -> std::io::Result<Shared> {
+        let called = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let sockets = paths.poll_fd().try_clone_to_owned()?;
+        let work = Work {
+            paths,
+            logic: Logic::new(),
+            known: BTreeSet::new(),
+            endpoint_until: Nanos::MAX,
+            paths_until: Nanos::MAX,
+            stopped: false,
+        };
+        Ok(Shared { work: Mutex::new(work), orders: Mutex::default(), called, sockets, heard })
+    }
+
+    /// Gives an order.
+    pub fn order(&self, order: Order) {
+        lock(&self.orders).push(order);
+        self.call();
+    }
+
+    fn call(&self) {
+        // It fails only if it is full of calls that nobody has heeded yet.
+        let _ = rustix::io::write(&self.called, &1u64.to_ne_bytes());
+    }
+
+    pub fn tell(&self, heard: Heard) {
+        let _ = self.heard.send(heard);
+    }
+
+    /// Ends both threads.
+    pub fn stop(&self) {
+        let mut work = lock(&self.work);
+        work.stopped = true;
+        work.logic.rouse();
+        drop(work);
+        self.call();
+    }
+
+    /// How much is under way; not nothing if a thread is at work.
+    pub fn quiet(&self) -> Quiet {
+        let orders = !lock(&self.orders).is_empty();
+        match self.work.try_lock() {
+            Ok(work) => {
+                let quiet = work.logic.quiet();
+                Quiet { quiet: quiet.quiet && !orders, ..quiet }
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => Quiet::default(),
+        }
+    }
+
+    /// Does all there is to do. When it is to be called again at the latest.
+    fn pass(&self, work: &mut Work) -> Nanos {
+        for order in std::mem::take(&mut *lock(&self.orders)) {
+            self.obey(work, order);
+        }
+        let Work { paths, logic, .. } = work;
+        logic.pass(&mut **paths, now());
+        for heard in logic.take_heard() {
+            self.tell(heard);
+        }
+        while let Some(event) = paths.event() {
+            self.tell(Heard::Path(event));
+        }
+        let deadlines = paths.deadline().into_iter().chain(logic.deadline());
+        deadlines.min().unwrap_or(Nanos::MAX)
+    }
+
+    fn obey(&self, work: &mut Work, order: Order) {
+        let Work { paths, logic, known, .. } = work;
+        match order {
+            Order::Dial { domain, addresses, streams } => {
+                known.insert(domain);
+                paths.dial(domain, addresses, streams);
+            }
+            Order::Expect { domain } => {
+                known.insert(domain);
+                paths.expect(domain);
+            }
+            Order::End { domain } if known.remove(&domain) => paths.end(domain),
+            Order::Control { domain, bytes } if known.contains(&domain) => {
+                logic.control(&mut **paths, domain, bytes);
+            }
+            Order::End { .. } => {}
+            Order::Control { domain, .. } => {
+                let why = "there is something to say to it, and no path was begun".to_owned();
+                self.tell(Heard::Path(Event::GivenUp { domain, why }));
+            }
+            Order::Detach => logic.detach(),
+        }
+    }
+}
+
+/// Tells that the run fails if its thread panics.
+struct Witness<'a>(&'a Shared);
+
+impl Drop for Witness<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.tell(Heard::Failed(
+                "the carrier of messages between domains crashed (a bug in Ligament)".into(),
+            ));
+        }
+    }
+}
+
+/// How long to sleep until then.
+fn until(then: Nanos) -> Duration {
+    Duration::from_nanos(then.saturating_sub(now())).min(NAP)
+}
+
+/// Waits for sockets, and for the agent's orders.
+pub(crate) fn paths_thread(shared: Arc<Shared>) {
+    let _witness = Witness(&shared);
+    loop {
+        let mut work = lock(&shared.work);
+        work.paths_until = 0;
+        let due = shared.pass(&mut work);
+        if work.stopped {
+            return;
+        }
+        if work.logic.looks_again() {
+            continue;
+        }
+        let due = if work.endpoint_until <= due { Nanos::MAX } else { due };
+        work.paths_until = due;
+        drop(work);
+        let time = until(due);
+        let time =
+            rustix::time::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+        let mut ready =
+            [PollFd::new(&shared.sockets, PollFlags::IN), PollFd::new(&shared.called, PollFlags::IN)];
+        // A signal is as good as a socket.
+        let _ = poll(&mut ready, Some(&time));
+        if ready[1].revents().contains(PollFlags::IN) {
+            let _ = rustix::io::read(shared.called.as_fd(), &mut [0u8; 8]);
+        }
+    }
+}
+
+/// Registers with the agent, and sleeps on the endpoint's doorbell.
+pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
+    let _witness = Witness(&shared);
+    let Attachment { agent, instance, token, .. } = &attachment;
+    let identity = Identity { agent: agent.clone(), instance: instance.clone(), token: token.clone() };
+    let registered = AgentLine::register(&identity, None, "ligament", true).and_then(|registered| {
+        let Registered { line, welcome, foundation } = registered;
+        let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line);
+        endpoint.map(|endpoint| (endpoint, welcome)).map_err(|error| error.to_string())
+    });
+    let (endpoint, welcome) = match registered {
+        Ok(registered) => registered,
+        Err(why) => {
+            let why = format!("the carrier of messages to and from other domains cannot take part: {why}");
+            return shared.tell(Heard::Failed(why));
+        }
+    };
+    let mut work = lock(&shared.work);
+    work.logic.attach(endpoint, &welcome.sends, &welcome.receives, &attachment);
+    drop((welcome, attachment));
+    loop {
+        work.endpoint_until = 0;
+        let mut due = shared.pass(&mut work);
+        let Some(bed) = work.logic.lie_down() else { break };
+        if work.stopped {
+            break;
+        }
+        if work.logic.heeds_credit() {
+            due = shared.pass(&mut work);
+        }
+        let sleeps = !work.logic.looks_again() && due > now();
+        work.endpoint_until = if work.paths_until <= due { Nanos::MAX } else { due };
+        let at_most = until(work.endpoint_until);
+        if sleeps {
+            drop(work);
+            bed.sleep(at_most);
+            work = lock(&shared.work);
+        }
+        work.logic.get_up();
+    }
+    work.endpoint_until = Nanos::MAX;
+    drop(work);
+    // The other thread has to see to all that is due from now on.
+    shared.call();
+}

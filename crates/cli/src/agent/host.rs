@@ -1,0 +1,285 @@
+//! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that happens goes
+//! to the head.
+
+use super::files::Files;
+use crate::observe::see_stopped_processes;
+use crate::paths::carried;
+use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
+use ligament_agent::{
+    Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Order, Outcome, Report, RunView, Started,
+};
+use ligament_launch::{prepare, Command, Place};
+use ligament_manager::{output_in, workdir_in, Outputs};
+use ligament_net::Event;
+use ligament_wire::control::{to_bytes, ENV_IDENTITY};
+use ligament_wire::domains::{Begin, FromAgent};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often the kernel is asked which processes are stopped.
+const SURVEY: Duration = Duration::from_secs(1);
+
+/// A domain that is not the head's.
+pub(super) struct Domain<'a> {
+    member: Member,
+    carrier: &'a Carrier,
+    names: Vec<String>,
+    commands: HashMap<u32, Command>,
+    /// The directory of each process, by the first of its instances.
+    homes: HashMap<u32, PathBuf>,
+    /// Where the instances have their files, if not in the run directory.
+    scratch: Option<PathBuf>,
+    /// Of files that the head does not see.
+    outputs: Option<Outputs>,
+    files: Option<Files>,
+    stopped: Vec<u32>,
+    surveyed: Option<Instant>,
+    /// How the run ends here, once it does.
+    ending: Option<Outcome>,
+    headless: bool,
+}
+
+/// How it was.
+pub(super) struct Ending {
+    /// Why the run failed, as far as is known here.
+    pub reason: Option<String>,
+    /// Whether the head is gone.
+    pub headless: bool,
+}
+
+impl<'a> Domain<'a> {
+    /// Makes all ready that the instances of domain `me` need; `home` says where, and whether that is the run directory.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn new(
+        begin: &Begin,
+        me: u32,
+        placement: &[u32],
+        carrier: &'a Carrier,
+        (home, is_shared): (PathBuf, bool),
+    ) -> Result<Domain<'a>, String> {
+        let mut domain = Domain {
+            member: Member::new(placement, me),
+            carrier,
+            names: begin.plan.instances.iter().map(|one| one.name.clone()).collect(),
+            commands: HashMap::new(),
+            homes: HashMap::new(),
+            outputs: None,
+            files: None,
+            scratch: (!is_shared).then(|| home.clone()),
+            stopped: Vec::new(),
+            surveyed: None,
+            ending: None,
+            headless: false,
+        };
+        let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
+        for i in domain.member.own().to_vec() {
+            let instance = &begin.plan.instances[i as usize];
+            if instance.shares.is_some_and(|first| first != i) {
+                continue;
+            }
+            let place = home.join(&instance.home);
+            domain
+                .prepare(begin, i, &place)
+                .map_err(|why| format!("{} cannot be started: {why}", instance.name))?;
+            outputs[i as usize] = output_in(&place);
+            domain.homes.insert(i, place);
+        }
+        if !is_shared {
+            domain.outputs = Some(Outputs::new(begin.output, outputs));
+        }
+        Ok(domain)
+    }
+
+    fn prepare(&mut self, begin: &Begin, i: u32, home: &Path) -> Result<(), String> {
+        let instance = &begin.plan.instances[i as usize];
+        let workdir = workdir_in(home);
+        std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
+        let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
+        let program = program.ok_or("it has no program; give its component an implementation")?;
+        let place = Place {
+            model_directory: Path::new(&begin.model_directory),
+            directory: &workdir,
+            output: &output_in(home),
+            scratch: home,
+            not_inherited: &ENV_IDENTITY,
+        };
+        let command = prepare(&program_of(program)?, resources_of(instance.resources), &place);
+        self.commands.insert(i, command.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    fn tell(&self, message: &FromAgent) {
+        self.carrier.control(0, to_bytes(message));
+    }
+
+    fn snapshot(&mut self, view: &RunView<'_>) {
+        if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
+            self.surveyed = Some(Instant::now());
+            let own = self.member.own().iter().copied();
+            self.stopped = own.filter(|&i| see_stopped_processes(&view.instances[i as usize])).collect();
+        }
+        let (stopped, carrier) = (&self.stopped, self.carrier);
+        let is_stopped = |i: u32| stopped.contains(&i);
+        let (memory, now) = (view.core.memory(), view.now);
+        let bytes = self.member.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
+        self.carrier.control(0, bytes);
+    }
+
+    /// Sends of the files what may go now; when all has gone, the last word.
+    fn send_files(&mut self) {
+        let Some(files) = &mut self.files else { return };
+        while let Some(piece) = files.next_piece() {
+            self.carrier.control(0, to_bytes(&FromAgent::Files(vec![piece])));
+        }
+        let lost = std::mem::take(&mut files.lost);
+        let gone = files.are_gone();
+        for (instance, text) in lost {
+            let text = format!("a file stays where it was: {text}");
+            self.report(Report::Said { instance, level: 2, text });
+        }
+        if gone {
+            self.files = None;
+            if let Some(bytes) = self.member.over(self.ending.as_ref()) {
+                self.carrier.control(0, bytes);
+            }
+        }
+    }
+
+    /// The run is over here: what is to be said of it.
+    pub fn end(&self) -> Ending {
+        let name = |i: u32| self.names.get(i as usize).cloned().unwrap_or_default();
+        let reason = match &self.ending {
+            Some(Outcome::Failed(failure)) => Some(failure.sentence(name)),
+            _ => None,
+        };
+        if let (Some(scratch), false) = (&self.scratch, self.headless) {
+            // All of it is in the run directory.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+        Ending { reason, headless: self.headless }
+    }
+}
+
+impl Host for Domain<'_> {
+    fn begins(&mut self, _: &str, _: &str) {}
+
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String> {
+        let mut command = self.commands.remove(&instance).ok_or("it has no program")?;
+        for (name, value) in environment {
+            command.environment.set(name, value);
+        }
+        guard.launch(instance, command).map(|()| None)
+    }
+
+    fn report(&mut self, report: Report) {
+        if let Report::Ending(outcome) = &report {
+            self.ending.get_or_insert_with(|| outcome.clone());
+        }
+        self.member.report(&report);
+        if let Some(bytes) = self.member.news() {
+            self.carrier.control(0, bytes);
+        }
+    }
+
+    /// Clients ask the head.
+    fn status(&mut self, _: &RunView<'_>) -> String {
+        serde_json::json!({ "ok": false, "error": "the head of the run knows how it stands" }).to_string()
+    }
+
+    fn directory(&self, instance: u32) -> String {
+        self.homes.get(&instance).map(|home| workdir_in(home).display().to_string()).unwrap_or_default()
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        Some(self.member.next_snapshot())
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        if let Some(outputs) = &mut self.outputs {
+            for (instance, said) in outputs.look() {
+                let (level, text) = match said {
+                    Ok(text) => (1, text),
+                    Err(text) => (2, text),
+                };
+                self.report(Report::Said { instance: instance as u32, level, text });
+            }
+        }
+        self.snapshot(view);
+        Vec::new()
+    }
+
+    fn timeline(&mut self, instance: u32, gained: &Gained, _: u64, why: Drain) {
+        if self.member.own().binary_search(&instance).is_ok() {
+            self.member.gained(instance, gained, why == Drain::Over);
+        }
+    }
+
+    fn timelines_seen(&mut self) {}
+
+    fn show(&mut self, view: &RunView<'_>) {
+        for &i in self.member.own() {
+            let InstanceView { phase, pid, .. } = &view.instances[i as usize];
+            eprintln!("{}: {phase:?}, process {pid:?}", self.names[i as usize]);
+        }
+    }
+
+    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+        match heard {
+            Heard::Control { from: 0, bytes } => match self.member.heard(bytes) {
+                Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
+                Err(why) => {
+                    self.tell(&FromAgent::Unable(format!("it does not understand the head: {why}")));
+                    vec![Order::Fail(format!("what the head says makes no sense: {why}"))]
+                }
+            },
+            Heard::Path(Event::GivenUp { domain: 0, why }) => {
+                self.headless = true;
+                let mut orders = vec![Order::Fail(format!("the head of the run is gone: {why}"))];
+                // Nobody is left to say that the run is over.
+                orders.push(Order::Release);
+                orders
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        self.ending = view.core.ending().cloned().or(self.ending.take());
+        self.snapshot(view);
+        let mut files = Files::default();
+        if self.scratch.is_some() {
+            if let Some(outputs) = &mut self.outputs {
+                outputs.close();
+            }
+            self.homes.iter().for_each(|(&instance, home)| files.add_all(instance, home));
+        }
+        self.files = Some(files);
+        self.send_files();
+        Vec::new()
+    }
+}
+
+impl Domain<'_> {
+    fn take(&mut self, said: Said) -> Option<Order> {
+        match said {
+            Said::Order(order) => Some(order),
+            Said::Bye => Some(Order::Release),
+            Said::Refused(why) => Some(Order::Fail(why)),
+            Said::Wrote(bytes) => {
+                if let Some(files) = &mut self.files {
+                    files.arrived(bytes);
+                }
+                self.send_files();
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to start, tells
+//! the head what happens, and goes when the head says so, or is gone. `host` is what the agent's driver asks for,
+//! `files` brings back what instances wrote where the run directory is not to be seen.
+
+mod files;
+mod host;
+
+use crate::arguments::Agent;
+use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
+use crate::runtime::MARKER;
+use host::Domain;
+use ligament_agent::domains::told_plan;
+use ligament_agent::memory::Spare;
+use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
+use ligament_net::{Event, Invitation, Listener, Net};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Variables from which a task that a launcher has started knows which of several it is, from 0.
+const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+
+/// Takes part in a run.
+pub(crate) fn agent(arguments: &Agent) -> i32 {
+    match take_part(arguments) {
+        Ok(status) => status,
+        Err(why) => {
+            crate::complain(&why);
+            crate::FAILED
+        }
+    }
+}
+
+fn take_part(arguments: &Agent) -> Result<i32, String> {
+    let me = number(arguments)?;
+    let invitation = read_invitation(&arguments.join)?;
+    ligament_launch::adopt_orphans();
+    let run = invitation.run.clone();
+    // Before there is a second thread.
+    let mut guard = Guard::start(move |why| crate::complain(&format!("the run {run}, domain {me}: {why}")))
+        .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
+    let listener =
+        Listener::bind(&arguments.listening.listen()).map_err(|error| format!("--listen: {error}"))?;
+    let addresses = listener.addresses();
+    let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, tuning(arguments.patience));
+    net.listen(listener);
+    net.dial(0, invitation.head.clone(), STREAMS);
+    let (carrier, mut heard) = connect(net)?;
+    let join = Join {
+        version: VERSION,
+        ligament: env!("CARGO_PKG_VERSION").to_owned(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        cores: arguments.cores.unwrap_or_else(own_cores),
+        memory: Spare::now().bytes,
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        pid: std::process::id(),
+        scratch: scratch(arguments).to_string_lossy().into_owned(),
+    };
+    carrier.control(0, to_bytes(&FromAgent::Join(join)));
+    if !arguments.quiet {
+        let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
+        eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
+    }
+    let begin = match await_begin(me, &invitation, &carrier, &mut heard) {
+        Ok(begin) => begin,
+        Err(Unready { why, status }) => {
+            crate::complain(&why);
+            farewell(&carrier, heard, std::iter::once(0));
+            return Ok(status);
+        }
+    };
+    let (plan, placement) = told_plan(&begin.plan);
+    let prepared = begin_paths(&carrier, &begin, me, &placement)
+        .and_then(|()| Domain::new(&begin, me, &placement, &carrier, home_of(&begin, arguments)));
+    let mut domain = match prepared {
+        Ok(domain) => domain,
+        Err(why) => {
+            carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+            farewell(&carrier, heard, std::iter::once(0));
+            return Err(why);
+        }
+    };
+    let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
+    let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
+    let ending = domain.end();
+    if let Err(why) = &result {
+        carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+    }
+    if !ending.headless {
+        farewell(&carrier, heard, std::iter::once(0));
+    }
+    let (outcome, _) = result?;
+    Ok(match (outcome, ending.reason) {
+        (Outcome::Failed(_), Some(why)) => {
+            crate::complain(&format!("the run {} failed: {why}", invitation.run));
+            crate::FAILED
+        }
+        (Outcome::Failed(_) | Outcome::Stopped, _) => crate::FAILED,
+        (Outcome::Interrupted, _) => crate::INTERRUPTED,
+        (Outcome::Done, _) => crate::DONE,
+    })
+}
+
+/// Which domain this is.
+fn number(arguments: &Agent) -> Result<u32, String> {
+    if let Some(number) = arguments.domain {
+        return Ok(number);
+    }
+    for name in RANKS {
+        let Some(rank) = std::env::var(name).ok() else { continue };
+        let rank: u32 =
+            rank.parse().map_err(|_| format!("{name} is \"{rank}\", which is no number; give --domain"))?;
+        return rank.checked_add(1).ok_or_else(|| format!("{name} is {rank}; give --domain"));
+    }
+    Err(format!(
+        "which domain is this? Give --domain N, from 1 on, or start it by srun or mpirun (none of {} is set)",
+        RANKS.join(", ")
+    ))
+}
+
+fn read_invitation(from: &Path) -> Result<Invitation, String> {
+    if from != Path::new("-") {
+        return Invitation::read(from).map_err(|error| error.to_string());
+    }
+    let mut text = String::new();
+    let read = std::io::stdin().take(1 << 20).read_to_string(&mut text);
+    read.map_err(|error| format!("the invitation cannot be read from the standard input: {error}"))?;
+    Invitation::from_text(&text).map_err(|error| format!("standard input: {error}"))
+}
+
+fn scratch(arguments: &Agent) -> PathBuf {
+    arguments.scratch.clone().unwrap_or_else(std::env::temp_dir)
+}
+
+/// Where the files of the run are for this agent, and whether that is the run directory itself.
+fn home_of(begin: &Begin, arguments: &Agent) -> (PathBuf, bool) {
+    let directory = PathBuf::from(&begin.directory);
+    let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);
+    match seen && arguments.scratch.is_none() {
+        true => (directory, true),
+        false => {
+            let name = format!("ligament-{}-{}", begin.plan.run, std::process::id());
+            (scratch(arguments).join(name), false)
+        }
+    }
+}
+
+/// Why this agent does not begin, and the exit status.
+struct Unready {
+    why: String,
+    status: i32,
+}
+
+fn await_begin(
+    me: u32,
+    invitation: &Invitation,
+    carrier: &Carrier,
+    heard: &mut UnboundedReceiver<Heard>,
+) -> Result<Box<Begin>, Unready> {
+    let failed = |why: String| Unready { why, status: crate::FAILED };
+    let mut events = event_loop().map_err(failed)?;
+    loop {
+        let until = Instant::now() + Duration::from_secs(3600);
+        match hear(&mut events, heard, until).map_err(failed)? {
+            Call::Nothing => {}
+            Call::Interrupted => {
+                carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
+                let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
+                return Err(Unready { why, status: crate::INTERRUPTED });
+            }
+            Call::Heard(Heard::Control { from: 0, bytes }) => match from_bytes::<FromHead>(&bytes) {
+                Ok(FromHead::Begin(begin)) => {
+                    begin
+                        .check(me)
+                        .map_err(|why| failed(format!("what the head says makes no sense: {why}")))?;
+                    return Ok(begin);
+                }
+                Ok(FromHead::Refused(why)) => {
+                    return Err(failed(format!("the run {} goes without domain {me}: {why}", invitation.run)))
+                }
+                Ok(FromHead::Bye) => return Err(failed(format!("the run {} is over", invitation.run))),
+                Ok(FromHead::Orders(_) | FromHead::Wrote(_)) => {}
+                Err(why) => return Err(failed(format!("what the head says makes no sense: {why}"))),
+            },
+            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {
+                let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
+                return Err(failed(format!(
+                    "the head of the run {} cannot be reached at {}: {why}; does the run still wait, and may this \
+                     machine connect to it?",
+                    invitation.run,
+                    head.join(" or ")
+                )));
+            }
+            Call::Heard(Heard::Failed(why)) => return Err(failed(why)),
+            Call::Heard(_) => {}
+        }
+    }
+}
+
+/// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
+fn begin_paths(carrier: &Carrier, begin: &Begin, me: u32, placement: &[u32]) -> Result<(), String> {
+    let domain = |instance: u32| placement[instance as usize];
+    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.instance), domain(one.to.instance)));
+    let peers: BTreeSet<u32> = ends
+        .filter_map(|(from, to)| match (from == me, to == me) {
+            (true, false) => Some(to),
+            (false, true) => Some(from),
+            _ => None,
+        })
+        .collect();
+    for peer in peers.into_iter().filter(|&peer| peer != 0) {
+        if peer > me {
+            carrier.expect(peer);
+            continue;
+        }
+        let domain = &begin.domains[peer as usize];
+        let addresses = domain.addresses.iter().map(|address| {
+            let wrong = |error| format!("the address of domain {peer}, \"{address}\": {error}");
+            address.parse().map_err(wrong)
+        });
+        carrier.dial(peer, addresses.collect::<Result<_, String>>()?, STREAMS);
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! What the head of a run and an agent elsewhere do alike with the paths between domains, before and after the run
+//! itself: waiting for what comes, and parting in order.
+
+use ligament_agent::{Carrier, Heard};
+use ligament_net::{Event, Net, Tuning};
+use ligament_wire::domains::Carried;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{signal, Signal, SignalKind};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Streams of a path.
+pub(crate) const STREAMS: u16 = 4;
+/// For how long to wait until the last word has arrived.
+const PARTING: Duration = Duration::from_secs(5);
+
+/// How paths behave that are given up after so long without a connection.
+pub(crate) fn tuning(patience: Duration) -> Tuning {
+    let mut tuning = Tuning::default();
+    tuning.path.patience = patience.as_nanos() as u64;
+    tuning
+}
+
+/// Cores that this process may use.
+pub(crate) fn own_cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+/// Begins to carry.
+pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<Heard>), String> {
+    Carrier::start(net).map_err(|error| format!("paths to other domains cannot be made: {error}"))
+}
+
+/// How much a carrier has to do.
+pub(crate) fn carried(carrier: &Carrier) -> Carried {
+    let quiet = carrier.quiet();
+    Carried {
+        quiet: quiet.quiet,
+        sent: quiet.sent,
+        came: quiet.came,
+        told: quiet.told,
+        credited: quiet.credited,
+    }
+}
+
+/// What waits outside of a run.
+pub(crate) struct EventLoop {
+    runtime: tokio::runtime::Runtime,
+    ends: [Signal; 3],
+}
+
+/// What came.
+pub(crate) enum Call {
+    Heard(Heard),
+    /// A signal that is to end this.
+    Interrupted,
+    /// Time has passed.
+    Nothing,
+}
+
+/// From now on signals that would end this process come as `Call::Interrupted`.
+pub(crate) fn event_loop() -> Result<EventLoop, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("no event loop: {error}"))?;
+    let entered = runtime.enter();
+    let end = |kind| signal(kind).map_err(|error| format!("signals cannot be watched: {error}"));
+    let ends = [end(SignalKind::interrupt())?, end(SignalKind::terminate())?, end(SignalKind::hangup())?];
+    drop(entered);
+    Ok(EventLoop { runtime, ends })
+}
+
+/// Waits for what comes next, at most until a moment.
+pub(crate) fn hear(
+    events: &mut EventLoop,
+    heard: &mut UnboundedReceiver<Heard>,
+    until: Instant,
+) -> Result<Call, String> {
+    let EventLoop { runtime, ends: [interrupt, terminate, hangup] } = events;
+    runtime.block_on(async {
+        tokio::select! {
+            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| "the carrier has ended".to_owned()),
+            _ = interrupt.recv() => Ok(Call::Interrupted),
+            _ = terminate.recv() => Ok(Call::Interrupted),
+            _ = hangup.recv() => Ok(Call::Interrupted),
+            () = tokio::time::sleep_until(until.into()) => Ok(Call::Nothing),
+        }
+    })
+}
+
+/// Parts from domains: waits until all that was said to them has arrived, and they have said their last word too. Who
+/// does not answer is not waited for much longer.
+pub(crate) fn farewell(
+    carrier: &Carrier,
+    mut heard: UnboundedReceiver<Heard>,
+    domains: impl Iterator<Item = u32>,
+) {
+    let mut left: BTreeSet<u32> = domains.collect();
+    left.iter().for_each(|&domain| carrier.end(domain));
+    let until = Instant::now() + PARTING;
+    let Ok(mut events) = event_loop() else { return };
+    while !left.is_empty() && Instant::now() < until {
+        match hear(&mut events, &mut heard, until) {
+            Ok(Call::Heard(Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }))) => {
+                left.remove(&domain);
+            }
+            Ok(Call::Heard(_) | Call::Nothing) => {}
+            Ok(Call::Interrupted) | Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the agent of the head asks for, and what it tells.
+
+use super::{Runtime, ToStart, REDRAW};
+use crate::client::of_instances;
+use crate::observe::{gained, see_stopped, see_threads};
+use ligament_agent::{Drain, Gained, Guard, Heard, Host, InstanceView, Order, Report, RunView, Started, State};
+use ligament_manager::timeline::{self, Recording};
+use ligament_manager::{output_in, workdir_in, Level, Moment, Observation};
+use std::time::Duration;
+
+impl Runtime<'_> {
+    /// What an instance of any domain has done until `now`.
+    pub(super) fn add_to_timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        let Some(timeline) = &mut self.timeline else { return };
+        let moment = match (why, seen.status.state) {
+            (Drain::Tick, _) => timeline::Moment::Tick,
+            (Drain::Asked, _) => timeline::Moment::Asked,
+            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
+            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
+            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
+        };
+        timeline.gained(instance, &gained(seen), now, &moment, &self.model);
+    }
+}
+
+impl Host for Runtime<'_> {
+    fn begins(&mut self, address: &str, token: &str) {
+        self.record.agent = Some(address.to_owned());
+        if let Err(error) = self.directory.write_token(token) {
+            crate::complain(&error);
+        }
+        self.save();
+        match self.begin_timeline() {
+            Ok(timeline) => self.timeline = timeline,
+            Err(why) => self.no_timeline(&why),
+        }
+        let n = self.model.instances.len();
+        let path = self.directory.path().display().to_string();
+        self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
+        for i in 0..n as u32 {
+            if self.by_hand[i as usize] && self.homes.contains_key(&i) {
+                let (name, run) = (self.name(i), self.directory.name());
+                self.add(
+                    Level::Warning,
+                    &name,
+                    &format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND"),
+                );
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String> {
+        if let Some(mut command) = self.commands.remove(&instance) {
+            for (name, value) in environment {
+                command.environment.set(name, value);
+            }
+            return guard.launch(instance, command).map(|()| None);
+        }
+        let (name, component) = (self.name(instance), self.component(instance));
+        let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
+        let (directory, output) = (workdir_in(&home), output_in(&home));
+        let starter = self.starter.as_mut().ok_or("it has no program")?;
+        let what = ToStart {
+            instance: &name,
+            component: &component,
+            environment,
+            directory: &directory,
+            output: &output,
+        };
+        starter.start(&what).map(Some)
+    }
+
+    fn report(&mut self, report: Report) {
+        if let Report::Ending(outcome) = &report {
+            self.tell_ending(outcome);
+        }
+        if let Some(deed) = self.manager.report(report) {
+            self.carry_out(deed);
+        }
+    }
+
+    fn status(&mut self, view: &RunView<'_>) -> String {
+        let mut seen = self.see(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
+        self.see_stopped_elsewhere(&mut seen);
+        let mut record = self.record.clone();
+        self.manager.fill(&mut record, &seen);
+        self.say_where(&mut record.instances);
+        record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
+        let mut json = serde_json::to_value(&record).unwrap_or_default();
+        let (used, limit) = self.memory(view.core.memory());
+        json["ok"] = true.into();
+        json["memory"] = serde_json::json!({ "used": used, "limit": limit });
+        json.to_string()
+    }
+
+    fn directory(&self, instance: u32) -> String {
+        self.directory.workdir(&self.name(instance)).display().to_string()
+    }
+
+    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        if self.is_here(instance) {
+            self.add_to_timeline(instance, seen, now, why);
+        }
+    }
+
+    fn timelines_seen(&mut self) {
+        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
+            self.no_timeline(&why);
+        }
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        let look = self.manager.next_look();
+        Some(if self.view.is_some() { look.min(REDRAW) } else { look })
+    }
+
+    fn show(&mut self, view: &RunView<'_>) {
+        let mut seen = self.see(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
+        self.see_stopped_elsewhere(&mut seen);
+        let mut records = self.manager.records(&seen);
+        self.say_where(&mut records);
+        let text = format!("how the run stands:\n{}", of_instances(records));
+        self.log.add(Level::Info, "run", &text);
+        match &mut self.view {
+            Some(screen) => screen.say(text.trim_end()),
+            // The log may be shown already.
+            None if self.shown => {}
+            None => eprint!("{text}"),
+        }
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        let mut seen = self.see(&view.instances, view.now);
+        see_threads(&mut seen, &view.instances);
+        if let Some(screen) = &mut self.view {
+            screen.draw(self.model, &seen, &self.manager.records(&seen), view.now);
+        }
+        self.watch_outputs();
+        let mut orders = self.watch_others(view.now);
+        orders.extend(self.look(&seen, view.core.memory()));
+        orders
+    }
+
+    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+        self.heard_from_others(heard)
+    }
+
+    fn hurries(&mut self) {
+        self.hurry_others();
+    }
+
+    fn is_done_here(&mut self, _: &RunView<'_>) -> Vec<Order> {
+        self.own_part_is_done()
+    }
+}

@@ -1,0 +1,486 @@
+//! The rest of a run over several domains: waiting for their agents, telling them what to do, taking in what they tell,
+//! and parting from them. What follows from all that is `ligament_manager::domains`' to know.
+
+use super::{Expected, Runtime};
+use crate::paths::{carried, connect, event_loop, farewell, hear, Call};
+use ligament_agent::domains::tell_plan;
+use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome, Plan};
+use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
+use ligament_manager::domains::{Doing, Gathering, Head, Joined};
+use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
+use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{Begin, Domain, FromHead, Piece, VERSION};
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The file with which an agent finds out whether it sees the run directory.
+pub(crate) const MARKER: &str = ".marker";
+/// The file that lets agents join the run.
+const INVITATION: &str = "invitation";
+/// How often somebody looks whether what starts agents has failed.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// How a run spreads over several domains. This process is the head, domain 0.
+pub struct Spread<'a> {
+    /// The other domains, numbered from 1.
+    pub expected: Vec<Expected>,
+    /// Where the head is reached.
+    pub listen: Listen,
+    pub encrypt: bool,
+    /// For how long to wait for all to join.
+    pub join_timeout: Duration,
+    /// For how long a domain may be cut off before the run is given up.
+    pub patience: Duration,
+    /// What this machine is called; none: by its own name.
+    pub name: Option<String>,
+    /// Cores that the run may use here; none: all that this process may.
+    pub cores: Option<u32>,
+    /// How many of its cores each domain keeps for its agent; none: as many as `ligament_launch::reserved` says.
+    pub agent_cores: Option<u32>,
+    /// Where instances go for which the model says nothing.
+    pub place: PlaceOptions,
+    /// What starts the agents.
+    pub agents: &'a mut (dyn Agents + 'a),
+}
+
+/// What starts the agents of a run's other domains.
+pub trait Agents {
+    /// Starts them. `invitation` is a file in the run directory, for its owner's eyes only; an agent is started with
+    /// `ligament agent --join FILE --domain N`.
+    ///
+    /// # Errors
+    /// Why they cannot be started.
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String>;
+    /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
+    fn lost(&mut self) -> Vec<(u32, String)> {
+        Vec::new()
+    }
+}
+
+/// Why a run over several domains does not begin.
+pub(super) enum Unready {
+    Failed(String),
+    Interrupted,
+}
+
+impl From<String> for Unready {
+    fn from(why: String) -> Unready {
+        Unready::Failed(why)
+    }
+}
+
+/// The other domains of a run, as its head has them.
+pub(super) struct Abroad<'a> {
+    head: Head,
+    part: Part,
+    joined: Vec<Joined>,
+    addresses: Vec<SocketAddr>,
+    agents: &'a mut (dyn Agents + 'a),
+}
+
+/// What outlives the runtime: the paths, and who is where.
+#[derive(Clone)]
+pub(super) struct Part {
+    carrier: Arc<Carrier>,
+    placement: Arc<[u32]>,
+    domains: u32,
+}
+
+impl Abroad<'_> {
+    pub fn part(&self) -> Part {
+        self.part.clone()
+    }
+}
+
+impl Part {
+    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> Elsewhere<'p> {
+        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: 0 }
+    }
+
+    /// Waits until what was said last has arrived.
+    pub fn part_from_all(&self, heard: UnboundedReceiver<Heard>) {
+        farewell(&self.carrier, heard, 1..=self.domains);
+    }
+}
+
+impl<'a> Runtime<'a> {
+    /// Waits until all domains have joined, and decides who runs where.
+    pub(super) fn gather(
+        &mut self,
+        plan: &Plan,
+        spread: Spread<'a>,
+    ) -> Result<UnboundedReceiver<Heard>, Unready> {
+        let expected = spread.expected.clone();
+        let keys = RunKeys::make();
+        let listener = Listener::bind(&spread.listen).map_err(|error| format!("--listen: {error}"))?;
+        let addresses = listener.addresses();
+        let mut net = Net::new(keys.clone(), 0, spread.encrypt, crate::paths::tuning(spread.patience));
+        net.listen(listener);
+        expected.iter().for_each(|one| net.expect(one.domain));
+        let (carrier, mut heard) = connect(net)?;
+        let file = self.directory.path().join(INVITATION);
+        let invitation = Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, keys);
+        invitation.write(&file).map_err(|error| error.to_string())?;
+        self.save();
+        self.add(
+            Level::Info,
+            "run",
+            &format!("waits for {} other domains, at {}", expected.len(), spoken(&addresses)),
+        );
+        spread.agents.start(&file, &expected)?;
+        let joined = self.wait_for_all(
+            Gathering::new(expected),
+            &spread.join_timeout,
+            spread.agents,
+            |domain, bytes| {
+                carrier.control(domain, bytes);
+            },
+            &mut heard,
+        );
+        let joined = match joined {
+            Ok(joined) => joined,
+            Err(unready) => {
+                let why = match &unready {
+                    Unready::Failed(why) => why.clone(),
+                    Unready::Interrupted => "the run was interrupted before it began".to_owned(),
+                };
+                let domains = 1..=spread.expected.len() as u32;
+                domains.clone().for_each(|one| carrier.control(one, to_bytes(&FromHead::Refused(why.clone()))));
+                farewell(&carrier, heard, domains);
+                return Err(unready);
+            }
+        };
+        // Whoever comes from now on comes too late.
+        let _ = std::fs::remove_file(&file);
+        let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
+        let name = spread.name.unwrap_or_else(|| self.record.host.clone());
+        let room = |name: &str, cores: u32| Room {
+            name: name.to_owned(),
+            cores,
+            reserved: reserved(spread.agent_cores, cores),
+        };
+        let others = joined.iter().map(|one| room(&one.name, one.join.cores));
+        let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
+        let placement = self.decide(plan, &rooms, spread.place)?;
+        let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
+        let now = ligament_shm::status::now();
+        let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);
+        self.manager.spread_over(&placement);
+        let host = self.record.host.clone();
+        let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
+        let others = joined.iter().map(|one| DomainRecord {
+            name: one.name.clone(),
+            host: one.join.host.clone(),
+            cores: one.join.cores,
+            pid: one.join.pid,
+            scratch: None,
+        });
+        self.record.domains = std::iter::once(here).chain(others).collect();
+        let domains = joined.len() as u32;
+        let part = Part { carrier: Arc::new(carrier), placement: placement.into(), domains };
+        self.abroad = Some(Abroad { head, part, joined, addresses, agents: spread.agents });
+        Ok(heard)
+    }
+
+    fn wait_for_all(
+        &mut self,
+        mut gathering: Gathering,
+        patience: &Duration,
+        agents: &mut dyn Agents,
+        tell: impl Fn(u32, Vec<u8>),
+        heard: &mut UnboundedReceiver<Heard>,
+    ) -> Result<Vec<Joined>, Unready> {
+        let until = Instant::now() + *patience;
+        let mut events = event_loop()?;
+        loop {
+            if let Some(all) = gathering.complete() {
+                return Ok(all);
+            }
+            if let Some((_, why)) = agents.lost().into_iter().next() {
+                return Err(why.into());
+            }
+            if Instant::now() >= until {
+                return Err(gathering.too_late(patience.as_secs_f64()).into());
+            }
+            match hear(&mut events, heard, until.min(Instant::now() + GLANCE))? {
+                Call::Interrupted => return Err(Unready::Interrupted),
+                Call::Nothing => {}
+                Call::Heard(Heard::Control { from, bytes }) => {
+                    let before = gathering.count();
+                    if let Err((why, answer)) = gathering.heard(from, &bytes) {
+                        self.add(Level::Warning, "run", &why);
+                        tell(from, answer);
+                    }
+                    let (come, all) = gathering.count();
+                    if (come, all) != before {
+                        let missing = gathering.missing();
+                        let rest = match missing.as_slice() {
+                            [] => String::new(),
+                            some => format!("; still missing: {}", ligament_manager::some_of(some, 8)),
+                        };
+                        self.add(
+                            Level::Info,
+                            "run",
+                            &format!("domain {from} has joined ({come} of {all}){rest}"),
+                        );
+                    }
+                }
+                Call::Heard(Heard::Failed(why)) => return Err(why.into()),
+                Call::Heard(Heard::Path(Event::Refused { from, why })) => {
+                    self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                }
+                Call::Heard(_) => {}
+            }
+        }
+    }
+
+    /// The domain of each instance.
+    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<u32>, String> {
+        // What this process or a person makes can only be made here.
+        let fixed = |i: u32| (self.made_elsewhere(i) || plan.instances[i as usize].by_hand).then_some(0);
+        let placement = place(&needs(self.model, rooms, &fixed)?, rooms, options)?;
+        for &domain in &placement.overcommitted {
+            let name = &rooms[domain as usize].name;
+            let text = format!(
+                "domain {domain} ({name}) has more instances than cores ({})",
+                rooms[domain as usize].cores
+            );
+            self.add(Level::Warning, "run", &text);
+        }
+        Ok(placement.domains)
+    }
+
+    /// Tells all agents what their instances are, and the log who runs where.
+    pub(super) fn tell_begin(&mut self, plan: &Plan) -> Result<(), String> {
+        let Some(abroad) = &self.abroad else { return Ok(()) };
+        let uuid = Path::new("/proc/sys/kernel/random/uuid");
+        let marker = std::fs::read_to_string(uuid).map_err(|error| format!("{}: {error}", uuid.display()))?;
+        self.directory.write(MARKER, &marker)?;
+        let home = |i: u32| {
+            let home = self.homes.get(&plan.endpoint_of(i)).cloned().unwrap_or_default();
+            let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
+            below.to_string_lossy().into_owned()
+        };
+        let homes: Vec<String> = (0..plan.instances.len() as u32).map(home).collect();
+        let here = Domain {
+            name: self.record.domains.first().map(|here| here.name.clone()).unwrap_or_default(),
+            host: self.record.host.clone(),
+            addresses: abroad.addresses.iter().map(SocketAddr::to_string).collect(),
+        };
+        let others = abroad.joined.iter().map(|one| Domain {
+            name: one.name.clone(),
+            host: one.join.host.clone(),
+            addresses: one.join.addresses.clone(),
+        });
+        let begin = Begin {
+            version: VERSION,
+            plan: tell_plan(plan, self.model, &abroad.part.placement, &homes),
+            domains: std::iter::once(here).chain(others).collect(),
+            directory: self.directory.path().to_string_lossy().into_owned(),
+            marker,
+            model_directory: self.model_directory()?.to_string_lossy().into_owned(),
+            output: self.model.ligament.output.unwrap_or(DEFAULT_OUTPUT),
+        };
+        let bytes = to_bytes(&FromHead::Begin(Box::new(begin)));
+        for one in &abroad.joined {
+            abroad.part.carrier.control(one.domain, bytes.clone());
+        }
+        let count = |domain: u32| abroad.part.placement.iter().filter(|&&at| at == domain).count();
+        let line = |(domain, one): (u32, &DomainRecord)| {
+            format!("domain {domain} ({}): {} instances, {} cores", one.name, count(domain), one.cores)
+        };
+        let lines: Vec<String> = (0u32..).zip(&self.record.domains).map(line).collect();
+        self.add(Level::Info, "run", &lines.join("; "));
+        Ok(())
+    }
+
+    /// The run does not begin after all.
+    pub(super) fn refuse(&self, why: &str) {
+        self.tell_all(&to_bytes(&FromHead::Refused(why.to_owned())));
+    }
+
+    fn tell_all(&self, bytes: &[u8]) {
+        let Some(abroad) = &self.abroad else { return };
+        for one in &abroad.joined {
+            abroad.part.carrier.control(one.domain, bytes.to_vec());
+        }
+    }
+
+    /// All is over and written down.
+    pub(super) fn dismiss(&mut self) {
+        let Some(abroad) = &self.abroad else { return };
+        let last = abroad.head.bye();
+        self.do_all(last);
+    }
+
+    /// Whether an instance runs in the head's own domain.
+    pub(super) fn is_here(&self, instance: u32) -> bool {
+        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of(instance) == 0)
+    }
+
+    /// All instances of the run, of which `own` has those of this domain.
+    pub(super) fn see(&self, own: &[InstanceView], now: u64) -> Vec<Observation> {
+        let Some(abroad) = &self.abroad else { return self.manager.observe(own, now) };
+        let mut all = own.to_vec();
+        abroad.head.see(&mut all);
+        self.manager.observe(&all, now)
+    }
+
+    /// Which processes elsewhere are stopped their agents have told.
+    pub(super) fn see_stopped_elsewhere(&self, seen: &mut [Observation]) {
+        let Some(abroad) = &self.abroad else { return };
+        for (i, one) in (0u32..).zip(seen).filter(|(i, _)| abroad.head.domain_of(*i) != 0) {
+            one.stopped = !one.gone && abroad.head.is_stopped(i);
+        }
+    }
+
+    /// Notes in the record where each instance runs.
+    pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
+        let Some(abroad) = &self.abroad else { return };
+        for (i, one) in (0u32..).zip(instances) {
+            let domain = abroad.head.domain_of(i);
+            one.domain = Some(domain);
+            one.on = self.record.domains.get(domain as usize).map(|domain| domain.name.clone());
+        }
+    }
+
+    pub(super) fn memory(&self, own: (u64, u64)) -> (u64, u64) {
+        self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
+    }
+
+    pub(super) fn carriers(&self) -> Vec<ligament_manager::Carrier> {
+        let Some(abroad) = &self.abroad else { return Vec::new() };
+        abroad.head.carriers(|| carried(&abroad.part.carrier))
+    }
+
+    /// The orders of those that are for this domain; the others are told.
+    pub(super) fn pass_on(&mut self, order: Order) -> Vec<Order> {
+        match &mut self.abroad {
+            None => vec![order],
+            Some(abroad) => {
+                let doings = abroad.head.pass_on(order);
+                self.do_all(doings)
+            }
+        }
+    }
+
+    pub(super) fn tell_ending(&mut self, outcome: &Outcome) {
+        let Some(abroad) = &mut self.abroad else { return };
+        let doings = abroad.head.ending(outcome);
+        self.do_all(doings);
+    }
+
+    pub(super) fn hurry_others(&mut self) {
+        let Some(abroad) = &self.abroad else { return };
+        let doings = abroad.head.hurry();
+        self.do_all(doings);
+    }
+
+    pub(super) fn own_part_is_done(&mut self) -> Vec<Order> {
+        let Some(abroad) = &mut self.abroad else { return vec![Order::Release] };
+        abroad.head.done_here();
+        let doings = abroad.head.release().into_iter().collect();
+        self.do_all(doings)
+    }
+
+    /// Whether somebody is silent, or what started an agent has ended.
+    pub(super) fn watch_others(&mut self, now: u64) -> Vec<Order> {
+        let Some(abroad) = &mut self.abroad else { return Vec::new() };
+        let mut doings = abroad.head.tick(now);
+        for (domain, why) in abroad.agents.lost() {
+            doings.extend(abroad.head.lost(domain, &why));
+        }
+        doings.extend(abroad.head.release());
+        self.do_all(doings)
+    }
+
+    pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<Order> {
+        let Some(abroad) = &mut self.abroad else { return Vec::new() };
+        let name =
+            |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
+        let doings = match heard {
+            Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
+            Heard::Path(Event::GivenUp { domain, why }) => abroad.head.lost(*domain, why),
+            Heard::Path(Event::PathDown { domain }) => {
+                let name = name(*domain).unwrap_or_default();
+                let text = format!(
+                    "domain {domain} ({name}) cannot be reached just now; nothing is lost if it comes back"
+                );
+                self.add(Level::Warning, "run", &text);
+                return Vec::new();
+            }
+            Heard::Path(Event::Refused { from, why }) => {
+                self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                return Vec::new();
+            }
+            Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),
+        };
+        let mut orders = self.do_all(doings);
+        if let Some(release) = self.abroad.as_mut().and_then(|abroad| abroad.head.release()) {
+            orders.extend(self.do_all(vec![release]));
+        }
+        orders
+    }
+
+    /// Does what is to be done; what is for the agent of this domain comes back.
+    fn do_all(&mut self, doings: Vec<Doing>) -> Vec<Order> {
+        let mut orders = Vec::new();
+        let mut timelines = false;
+        for doing in doings {
+            match doing {
+                Doing::Order(order) => orders.push(order),
+                Doing::Tell { domain, bytes } => {
+                    if let Some(abroad) = &self.abroad {
+                        abroad.part.carrier.control(domain, bytes);
+                    }
+                }
+                Doing::Report(report) => {
+                    if let Some(deed) = self.manager.report(report) {
+                        self.carry_out(deed);
+                    }
+                }
+                Doing::Gained { instance, gained, at, over } => {
+                    let why = if over { Drain::Over } else { Drain::Tick };
+                    self.add_to_timeline(instance, &gained, at, why);
+                    timelines = true;
+                }
+                Doing::Write { domain, piece } => {
+                    let bytes = piece.bytes.len() as u64;
+                    if let Err(why) = self.write_piece(&piece) {
+                        self.add(Level::Warning, &self.name(piece.instance), &why);
+                    }
+                    let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
+                    orders.extend(self.do_all(told.unwrap_or_default()));
+                }
+            }
+        }
+        if timelines {
+            ligament_agent::Host::timelines_seen(self);
+        }
+        orders
+    }
+
+    /// Puts a piece of a file where it would be if the instance had run here.
+    fn write_piece(&self, piece: &Piece) -> Result<(), String> {
+        let path = self.directory.home(&self.name(piece.instance)).join(&piece.path);
+        let write = || -> std::io::Result<()> {
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            let fresh = piece.offset == 0;
+            let file = std::fs::OpenOptions::new().write(true).create(true).truncate(fresh).open(&path)?;
+            file.write_all_at(&piece.bytes, piece.offset)
+        };
+        write().map_err(|error| format!("its file {} could not be brought here: {error}", path.display()))
+    }
+}
+
+fn spoken(addresses: &[SocketAddr]) -> String {
+    let all: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+    ligament_manager::some_of(&all, 4)
+}

@@ -1,0 +1,165 @@
+//! The arguments of a run over several domains whose agents are started by hand, and what becomes of them.
+
+use crate::runtime::{Agents, Expected, Spread};
+use ligament_launch::PlaceOptions;
+use ligament_model::Resolved;
+use ligament_net::{Family, Listen};
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long people may take.
+const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
+
+/// Where to be reached.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Listening {
+    /// Where other domains reach this one: an address, an interface such as ib0, or 4 or 6 for one of the two
+    /// internets [default: all interfaces].
+    #[arg(long, value_name = "ADDRESS|INTERFACE")]
+    pub listen: Option<String>,
+    /// The ports of which one is taken [default: any].
+    #[arg(long, value_name = "A-B", value_parser = ports)]
+    pub ports: Option<RangeInclusive<u16>>,
+}
+
+impl Listening {
+    /// As the paths have it.
+    pub fn listen(&self) -> Listen {
+        let mut listen = Listen { ports: self.ports.clone(), ..Listen::default() };
+        match self.listen.as_deref() {
+            None => {}
+            Some("4") => listen.family = Some(Family::V4),
+            Some("6") => listen.family = Some(Family::V6),
+            Some(text) => match text.parse::<IpAddr>() {
+                Ok(address) => listen.address = Some(address),
+                Err(_) => listen.interface = Some(text.to_owned()),
+            },
+        }
+        listen
+    }
+}
+
+fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let port =
+        |text: &str| text.trim().parse::<u16>().map_err(|_| format!("\"{text}\" is no port (1 to 65535)"));
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (port(first)?, port(last)?);
+    if first > last || first == 0 {
+        return Err(format!("from {first} to {last} there is no port; write 9000-9100, or one port"));
+    }
+    Ok(first..=last)
+}
+
+/// Seconds, from a number or with a unit.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.trim() {
+        text if text.ends_with("min") => (&text[..text.len() - 3], 60.0),
+        text if text.ends_with('h') => (&text[..text.len() - 1], 3600.0),
+        text if text.ends_with('s') => (&text[..text.len() - 1], 1.0),
+        text => (text, 1.0),
+    };
+    let number: f64 =
+        number.trim().parse().map_err(|_| format!("\"{text}\" is no time; write 90, 90s, 5min or 2h"))?;
+    match number * unit {
+        s if s > 0.0 && s <= 1e9 => Ok(Duration::from_secs_f64(s)),
+        _ => Err(format!("\"{text}\" is no time that can be waited; write 90, 90s, 5min or 2h")),
+    }
+}
+
+/// How a run spreads over several domains.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Spreading {
+    /// Run over so many other domains besides this machine. Each is joined by hand, with the command that is shown.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub domains: Option<u32>,
+    #[command(flatten)]
+    pub listening: Listening,
+    /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they are joined
+    /// by hand].
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub join_timeout: Option<Duration>,
+    /// For how long a domain may be cut off, or silent, before the run is given up.
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "60s")]
+    pub patience: Duration,
+    /// Do not encrypt what passes between domains, on a network that you trust. Who takes part is proved all the same.
+    #[arg(long)]
+    pub no_encryption: bool,
+    /// Cores of this machine for instances [default: all that this process may use].
+    #[arg(long, value_name = "N")]
+    pub cores: Option<u32>,
+}
+
+impl Spreading {
+    /// The run over domains that are joined by hand, if that is wanted.
+    pub fn by_hand<'a>(&self, model: &Resolved, agents: &'a mut ByHand) -> Option<Spread<'a>> {
+        let expected = (1..=self.domains?).map(|domain| Expected { domain, ..Expected::default() });
+        Some(Spread {
+            expected: expected.collect(),
+            listen: self.listening.listen(),
+            encrypt: !self.no_encryption,
+            join_timeout: self.join_timeout.unwrap_or(BY_HAND_WITHIN),
+            patience: self.patience,
+            name: None,
+            cores: self.cores,
+            agent_cores: Some(0),
+            place: PlaceOptions {
+                spread: model.ligament.spread.unwrap_or(true),
+                overcommit: model.ligament.overcommit.unwrap_or(true),
+            },
+            agents,
+        })
+    }
+}
+
+/// Agents that somebody starts by hand: says how.
+pub(crate) struct ByHand;
+
+impl Agents for ByHand {
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String> {
+        let file = invitation.display().to_string();
+        let file = match file.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) {
+            true => file,
+            false => format!("'{}'", file.replace('\'', r"'\''")),
+        };
+        let numbers = match expected.len() {
+            1 => "1".to_owned(),
+            n => format!("N (N is 1 to {n}, another one for each)"),
+        };
+        eprintln!(
+            "start the agents of the other domains, where they are to run:\n    ligament agent --join {file} --domain \
+             {numbers}\nWhere that file is not to be seen, take a copy there (chmod 600), or give it on standard input \
+             (--join -). Whoever has it can join the run."
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_and_times_are_read_as_people_write_them() {
+        assert_eq!(ports("9000-9100"), Ok(9000..=9100));
+        assert_eq!(ports("9000"), Ok(9000..=9000));
+        for wrong in ["", "9100-9000", "0", "70000", "a-b"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(seconds("5min"), Ok(Duration::from_secs(300)));
+        assert_eq!(seconds("2h"), Ok(Duration::from_secs(7200)));
+        for wrong in ["", "-1", "0", "soon", "1e99"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_told_from_an_interface() {
+        let listen = |text: &str| Listening { listen: Some(text.into()), ports: None }.listen();
+        assert_eq!(listen("::1").address, Some("::1".parse().unwrap()));
+        assert_eq!(listen("ib0").interface.as_deref(), Some("ib0"));
+        assert_eq!(listen("6").family, Some(Family::V6));
+    }
+}

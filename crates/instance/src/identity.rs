@@ -1,0 +1,18 @@
+//! Which instance this process is: what the launcher leaves in its environment.
+
+use crate::error::Error;
+use ligament_shm::line::Identity;
+use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+
+/// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
+pub(crate) fn from_environment() -> Result<Identity, Error> {
+    let get = |name: &str| {
+        std::env::var(name).map_err(|_| {
+            Error::Registration(format!(
+                "this program takes part in a coupled model, but {name} is not set, so it does not know in which run; \
+                 start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- PROGRAM`"
+            ))
+        })
+    };
+    Ok(Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? })
+}

@@ -1,0 +1,164 @@
+//! Who is expected to take part in a run, who has joined, and who is missing when the time is over.
+
+use crate::summary::in_seconds;
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Join, VERSION};
+
+/// A domain that is to take part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// From 1; the head is 0.
+    pub domain: u32,
+    /// What people call it, such as `node3`; empty if that is not known before it joins.
+    pub name: String,
+    /// Cores that its instances may use, if that is known better than by its agent.
+    pub cores: Option<u32>,
+}
+
+/// A domain that has joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    pub domain: u32,
+    pub name: String,
+    pub join: Join,
+}
+
+/// The domains of a run, until all have joined.
+#[derive(Debug)]
+pub struct Gathering {
+    expected: Vec<Expected>,
+    joined: Vec<Option<Join>>,
+}
+
+impl Gathering {
+    /// Of these, each with a number of its own.
+    pub fn new(expected: Vec<Expected>) -> Gathering {
+        Gathering { joined: vec![None; expected.len()], expected }
+    }
+
+    /// A domain says something. The answer, for one that cannot take part.
+    ///
+    /// # Errors
+    /// For the log: who cannot take part, and why.
+    pub fn heard(&mut self, domain: u32, bytes: &[u8]) -> Result<(), (String, Vec<u8>)> {
+        self.take(domain, bytes).map_err(|why| {
+            let told = to_bytes(&FromHead::Refused(why.clone()));
+            (format!("the agent of domain {domain} cannot take part: {why}"), told)
+        })
+    }
+
+    fn take(&mut self, domain: u32, bytes: &[u8]) -> Result<(), String> {
+        let message: FromAgent = from_bytes(bytes)?;
+        Extent::default().check(domain, &message)?;
+        let FromAgent::Join(mut join) = message else {
+            return Err("its first word is not that it joins".to_owned());
+        };
+        if join.version != VERSION {
+            return Err(format!(
+                "its Ligament ({}) speaks version {} of the protocol between domains, and this run's ({}) version \
+                 {VERSION}; install the same version everywhere",
+                join.ligament,
+                join.version,
+                env!("CARGO_PKG_VERSION")
+            ));
+        }
+        let found = self.expected.iter().position(|one| one.domain == domain);
+        let place = found.ok_or_else(|| format!("the run has no domain {domain}"))?;
+        join.cores = self.expected[place].cores.unwrap_or(join.cores).max(1);
+        self.joined[place].get_or_insert(join);
+        Ok(())
+    }
+
+    /// The names of those that have not joined.
+    pub fn missing(&self) -> Vec<String> {
+        let missing = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_none());
+        missing.map(|(expected, _)| name_of(expected, "")).collect()
+    }
+
+    /// How many have joined, and how many are expected.
+    pub fn count(&self) -> (usize, usize) {
+        (self.joined.iter().flatten().count(), self.expected.len())
+    }
+
+    /// Why the run cannot begin when the time, s, is over.
+    pub fn too_late(&self, seconds: f64) -> String {
+        let missing = self.missing();
+        let (come, all) = self.count();
+        let (who, have) = match missing.as_slice() {
+            [one] => (format!("the agent of {one}"), "has"),
+            _ => (format!("the agents of {}", crate::some_of(&missing, 8)), "have"),
+        };
+        format!(
+            "{who} {have} not joined the run within {} ({come} of {all} came); start them, or give them more time with \
+             --join-timeout",
+            in_seconds(seconds)
+        )
+    }
+
+    /// All domains, by their numbers, once each has joined.
+    pub fn complete(&self) -> Option<Vec<Joined>> {
+        let one = |(expected, join): (&Expected, &Option<Join>)| {
+            let join = join.clone()?;
+            Some(Joined { domain: expected.domain, name: name_of(expected, &join.host), join })
+        };
+        let mut all: Vec<Joined> = self.expected.iter().zip(&self.joined).map(one).collect::<Option<_>>()?;
+        all.sort_by_key(|joined| joined.domain);
+        Some(all)
+    }
+}
+
+fn name_of(expected: &Expected, host: &str) -> String {
+    match (expected.name.as_str(), host) {
+        ("", "") => format!("domain {}", expected.domain),
+        ("", host) => host.to_owned(),
+        (name, _) => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(version: u32) -> Vec<u8> {
+        to_bytes(&FromAgent::Join(Join { version, host: "box".into(), cores: 3, ..Join::default() }))
+    }
+
+    fn two() -> Gathering {
+        let one = |domain, name: &str, cores| Expected { domain, name: name.into(), cores };
+        Gathering::new(vec![one(2, "node3", Some(8)), one(1, "", None)])
+    }
+
+    #[test]
+    fn all_are_there_when_each_has_joined_in_any_order() {
+        let mut gathering = two();
+        assert_eq!(gathering.missing(), ["node3", "domain 1"]);
+        gathering.heard(2, &join(VERSION)).unwrap();
+        gathering.heard(2, &join(VERSION)).unwrap();
+        assert_eq!((gathering.count(), gathering.complete()), ((1, 2), None));
+        gathering.heard(1, &join(VERSION)).unwrap();
+        let all = gathering.complete().unwrap();
+        let told: Vec<_> = all.iter().map(|one| (one.domain, one.name.as_str(), one.join.cores)).collect();
+        assert_eq!(told, [(1, "box", 3), (2, "node3", 8)]);
+    }
+
+    #[test]
+    fn who_does_not_come_is_named() {
+        let mut gathering = two();
+        assert!(gathering.too_late(60.0).contains("the agents of node3, domain 1 have not joined"));
+        gathering.heard(1, &join(VERSION)).unwrap();
+        let why = gathering.too_late(1.0);
+        assert!(why.contains("the agent of node3 has not joined the run within 1.00 s (1 of 2 came)"), "{why}");
+    }
+
+    #[test]
+    fn another_version_and_strangers_are_refused_with_the_reason() {
+        let mut gathering = two();
+        let (why, told) = gathering.heard(1, &join(VERSION + 1)).unwrap_err();
+        assert!(why.contains("install the same version everywhere"), "{why}");
+        assert!(matches!(from_bytes(&told), Ok(FromHead::Refused(_))));
+        assert!(gathering.heard(3, &join(VERSION)).unwrap_err().0.contains("no domain 3"));
+        assert!(gathering.heard(1, b"garbage").is_err());
+        assert!(gathering.heard(1, &to_bytes(&FromAgent::Over(None))).is_err());
+        assert_eq!(gathering.count(), (0, 2));
+    }
+}

@@ -1,0 +1,323 @@
+//! The head of a run over several domains: what agents tell becomes what its manager sees of every instance, and what is
+//! to be done goes to those whose business it is. The first reason for which the run ends anywhere is told everywhere.
+
+use super::called;
+use crate::deadlock::Carrier;
+use ligament_agent::domains::{self as words, orders};
+use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Snapshot};
+use std::time::Duration;
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub enum Doing {
+    /// Tell this to the agent of a domain.
+    Tell { domain: u32, bytes: Vec<u8> },
+    /// The head's own agent is to do this.
+    Order(Order),
+    /// Something happened elsewhere.
+    Report(Report),
+    /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
+    Gained { instance: u32, gained: Gained, at: u64, over: bool },
+    /// A piece of a file for the run directory. When it is written, call `wrote`.
+    Write { domain: u32, piece: Piece },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// No process of it is left. Its carrier may still bring to others what they had sent.
+    Over,
+    /// Its agent is gone.
+    Lost,
+}
+
+/// A domain that is not the head's.
+#[derive(Debug)]
+struct Member {
+    name: String,
+    stage: Stage,
+    /// When something was heard of it last, ns of the head's clock.
+    heard: u64,
+    /// The head's clock less its clock, as far as is known: what has come fastest says it best.
+    ahead: Option<i128>,
+    carrier: Carrier,
+    memory: (u64, u64),
+    wrote: u64,
+    /// Whether it knows that the run ends.
+    ending: bool,
+}
+
+/// The head of a run.
+#[derive(Debug)]
+pub struct Head {
+    extent: Extent,
+    /// The domains from 1 on.
+    members: Vec<Member>,
+    /// What was told of each instance that is elsewhere, and whether its process is stopped.
+    seen: Vec<Option<(InstanceView, bool)>>,
+    /// The last round in which the head's own instances were asked.
+    round: u64,
+    /// For how long a domain may be silent.
+    patience: Duration,
+    /// Whether no process of the head's own domain is left.
+    done_here: bool,
+    released: bool,
+}
+
+impl Head {
+    /// A run whose instances are in these domains, and has so many channels. `names` has what people call the domains
+    /// from 1 on, all of which are there at `now` (ns).
+    pub fn new(placement: Vec<u32>, channels: usize, names: Vec<String>, patience: Duration, now: u64) -> Head {
+        let member = |name| Member {
+            name,
+            stage: Stage::Running,
+            heard: now,
+            ahead: None,
+            carrier: Carrier::default(),
+            memory: (0, u64::MAX),
+            wrote: 0,
+            ending: false,
+        };
+        Head {
+            seen: vec![None; placement.len()],
+            extent: Extent { placement, channels },
+            members: names.into_iter().map(member).collect(),
+            round: 0,
+            patience,
+            done_here: false,
+            released: false,
+        }
+    }
+
+    /// The domain of an instance.
+    pub fn domain_of(&self, instance: u32) -> u32 {
+        self.extent.placement[instance as usize]
+    }
+
+    fn member(&mut self, domain: u32) -> Option<&mut Member> {
+        self.members.get_mut((domain as usize).checked_sub(1)?)
+    }
+
+    /// The agent of a domain says something, which is heard at `now` (ns).
+    pub fn heard(&mut self, domain: u32, bytes: &[u8], now: u64) -> Vec<Doing> {
+        if self.member(domain).is_none_or(|member| member.stage == Stage::Lost) {
+            return Vec::new();
+        }
+        let message = from_bytes::<FromAgent>(bytes)
+            .and_then(|message| self.extent.check(domain, &message).map(|()| message));
+        let message = match message {
+            Ok(message) => message,
+            Err(why) => return self.lose(domain, &format!("does not make sense: {why}")),
+        };
+        if let Some(member) = self.member(domain) {
+            member.heard = now;
+        }
+        match message {
+            FromAgent::Reports(reports) => {
+                reports.into_iter().map(|report| self.report(domain, words::told_report(report))).collect()
+            }
+            FromAgent::Snapshot(snapshot) => self.snapshot(domain, *snapshot, now),
+            FromAgent::Files(pieces) => {
+                pieces.into_iter().map(|piece| Doing::Write { domain, piece }).collect()
+            }
+            FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
+            FromAgent::Unable(why) => self.lose(domain, &format!("cannot take part: {why}")),
+            FromAgent::Join(_) => Vec::new(),
+        }
+    }
+
+    fn report(&mut self, domain: u32, report: Report) -> Doing {
+        match report {
+            // What the head's own agent makes of it is what the run makes of it.
+            Report::Ending(outcome) => {
+                if let Some(member) = self.member(domain) {
+                    member.ending = true;
+                }
+                Doing::Order(Order::End(outcome))
+            }
+            Report::Remark { level, text } => {
+                let name = self.member(domain).map(|member| called(domain, &member.name)).unwrap_or_default();
+                Doing::Report(Report::Remark { level, text: format!("{name}: {text}") })
+            }
+            report => Doing::Report(report),
+        }
+    }
+
+    fn snapshot(&mut self, domain: u32, snapshot: Snapshot, now: u64) -> Vec<Doing> {
+        let Some(member) = self.member(domain) else { return Vec::new() };
+        let ahead = i128::from(now) - i128::from(snapshot.at);
+        let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
+        member.ahead = Some(ahead);
+        member.memory = (snapshot.memory_used, snapshot.memory_limit);
+        member.carrier = carrier_of(snapshot.round, snapshot.carried);
+        let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
+        for row in &snapshot.rows {
+            self.seen[row.instance as usize] = Some((words::told_view(row, at), row.stopped));
+        }
+        let gained = |lane: &_| words::told_gained(lane, at);
+        let lanes = snapshot.lanes.iter();
+        lanes
+            .map(|lane| Doing::Gained { instance: lane.instance, gained: gained(lane), at, over: lane.over })
+            .collect()
+    }
+
+    fn over(&mut self, domain: u32, ending: Option<Outcome>) -> Vec<Doing> {
+        if let Some(member) = self.member(domain) {
+            member.stage = Stage::Over;
+        }
+        // How the process ended that was first to fail is known only now.
+        ending
+            .filter(|outcome| *outcome != Outcome::Done)
+            .map(Order::End)
+            .map(Doing::Order)
+            .into_iter()
+            .collect()
+    }
+
+    /// The path to a domain is given up: its agent is gone, and why.
+    pub fn lost(&mut self, domain: u32, why: &str) -> Vec<Doing> {
+        self.lose(domain, &format!("vanished: {why}"))
+    }
+
+    fn lose(&mut self, domain: u32, what: &str) -> Vec<Doing> {
+        let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
+            return Vec::new();
+        };
+        member.stage = Stage::Lost;
+        let why = format!("{} {what}", called(domain, &member.name));
+        for (seen, _) in self.seen.iter_mut().zip(&self.extent.placement).filter(|(_, &at)| at == domain) {
+            let (view, stopped) = seen.get_or_insert_with(unseen);
+            if !matches!(view.phase, Phase::Gone(_)) {
+                view.phase = Phase::Gone(Exit::Unknown);
+            }
+            *stopped = false;
+        }
+        // Also of one whose instances had ended: what they had sent may not have arrived.
+        match self.released {
+            true => Vec::new(),
+            false => vec![Doing::Order(Order::Fail(why))],
+        }
+    }
+
+    /// Time passes: who has been silent for too long is gone.
+    pub fn tick(&mut self, now: u64) -> Vec<Doing> {
+        let patience = self.patience.as_nanos() as u64;
+        let silent =
+            |member: &Member| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
+        let silent: Vec<u32> = (1u32..)
+            .zip(&self.members)
+            .filter(|(_, member)| silent(member))
+            .map(|(domain, _)| domain)
+            .collect();
+        let heard = format!("nothing heard for {} s", self.patience.as_secs());
+        silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
+    }
+
+    /// The head's own agent reports that the run ends: all others are told.
+    pub fn ending(&mut self, outcome: &Outcome) -> Vec<Doing> {
+        let bytes = orders([&Order::End(outcome.clone())]);
+        let mut out = Vec::new();
+        for (domain, member) in (1u32..).zip(&mut self.members) {
+            if member.stage != Stage::Lost && !std::mem::replace(&mut member.ending, true) {
+                out.push(Doing::Tell { domain, bytes: bytes.clone() });
+            }
+        }
+        out
+    }
+
+    /// The time for ending cleanly is over, for all.
+    pub fn hurry(&self) -> Vec<Doing> {
+        self.tell_all(orders([&Order::Hurry]))
+    }
+
+    fn tell_all(&self, bytes: Vec<u8>) -> Vec<Doing> {
+        let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+        there.map(|(domain, _)| Doing::Tell { domain, bytes: bytes.clone() }).collect()
+    }
+
+    /// What the manager orders, for whom it is.
+    pub fn pass_on(&mut self, order: Order) -> Vec<Doing> {
+        match order {
+            Order::Look { round, instances } => {
+                let of = |domain: u32| -> Order {
+                    let own = instances.iter().copied().filter(|&one| self.domain_of(one) == domain);
+                    Order::Look { round, instances: own.collect() }
+                };
+                // Also those that have none of them tell what their carriers do after it.
+                let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+                let mut out: Vec<Doing> =
+                    there.map(|(domain, _)| Doing::Tell { domain, bytes: orders([&of(domain)]) }).collect();
+                out.push(Doing::Order(of(0)));
+                self.round = round;
+                out
+            }
+            Order::Budget { .. } => {
+                let mut out = self.tell_all(orders([&order]));
+                out.push(Doing::Order(order));
+                out
+            }
+            other => vec![Doing::Order(other)],
+        }
+    }
+
+    /// So many bytes of a domain's files were written down, or could not be.
+    pub fn wrote(&mut self, domain: u32, bytes: u64) -> Vec<Doing> {
+        let Some(member) = self.member(domain) else { return Vec::new() };
+        member.wrote += bytes;
+        vec![Doing::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
+    }
+
+    /// Puts what was told of instances elsewhere where the head's own agent knows nothing.
+    pub fn see(&self, views: &mut [InstanceView]) {
+        for (i, view) in views.iter_mut().enumerate().filter(|(i, _)| self.extent.placement[*i] != 0) {
+            *view = self.seen[i].as_ref().map_or_else(|| unseen().0, |(view, _)| view.clone());
+        }
+    }
+
+    /// Whether the process of an instance is stopped, if that is known from elsewhere.
+    pub fn is_stopped(&self, instance: u32) -> bool {
+        self.seen[instance as usize].as_ref().is_some_and(|(_, stopped)| *stopped)
+    }
+
+    /// What the carriers of all domains do; `own` asks the head's, and is called last.
+    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<Carrier> {
+        let own = carrier_of(self.round, own());
+        std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
+    }
+
+    /// The memory for messages of all domains: used, and the least that one of them may use.
+    pub fn memory(&self, (used, limit): (u64, u64)) -> (u64, u64) {
+        let add = |(used, limit): (u64, u64), member: &Member| {
+            (used.saturating_add(member.memory.0), limit.min(member.memory.1))
+        };
+        self.members.iter().fold((used, limit), add)
+    }
+
+    /// No process of the head's own domain is left.
+    pub fn done_here(&mut self) {
+        self.done_here = true;
+    }
+
+    /// Whether no process is left in any domain. Tells the head's own agent, once.
+    pub fn release(&mut self) -> Option<Doing> {
+        let over = self.done_here && self.members.iter().all(|member| member.stage != Stage::Running);
+        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(Order::Release))
+    }
+
+    /// All is over and written down.
+    pub fn bye(&self) -> Vec<Doing> {
+        let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+        there.map(|(domain, _)| Doing::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
+    }
+}
+
+fn carrier_of(round: u64, carried: Carried) -> Carrier {
+    let Carried { quiet, sent, came, told, credited } = carried;
+    Carrier { round, quiet, sent, came, told, credited }
+}
+
+fn unseen() -> (InstanceView, bool) {
+    (InstanceView { phase: Phase::Waiting, pid: None, speaker: None, status: None }, false)
+}

@@ -1,0 +1,254 @@
+//! Pieces made smaller: by LZ4 or Zstandard, after the bytes of numbers were sorted by their place in the number. A
+//! piece that does not get smaller is sent as it is. `pays` says for which conduits it is tried at all.
+
+use crate::pays::{Pays, Verdict};
+use crate::{Cargo, Compression};
+use ligament_path::{FrameHeader, MessageId};
+use std::time::{Duration, Instant};
+
+/// Pieces shorter than this are never packed (bytes).
+const SHORTEST: u32 = 4 << 10;
+/// What is tried on a sample, and how long the sample is (bytes).
+const SAMPLE: usize = 32 << 10;
+/// Zstandard's level.
+const LEVEL: i32 = 1;
+
+/// How a piece is packed: the low four bits say by which method, the high ones how many bytes a number has (as a power
+/// of 2; 0: not sorted).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Method(u8);
+
+impl Method {
+    const LZ4: u8 = 1;
+    const ZSTD: u8 = 2;
+    /// All that are tried, the quicker first.
+    pub const ALL: [Method; 6] =
+        [Method(0x01), Method(0x21), Method(0x31), Method(0x02), Method(0x22), Method(0x32)];
+
+    fn known(code: u8) -> Option<Method> {
+        Method::ALL.into_iter().find(|method| method.0 == code)
+    }
+
+    /// Bytes of a number.
+    fn element(self) -> usize {
+        1 << (self.0 >> 4)
+    }
+}
+
+/// Packs and unpacks the pieces of one path.
+pub(crate) struct Codec {
+    wanted: Compression,
+    pays: Pays,
+    packer: Option<zstd::bulk::Compressor<'static>>,
+    unpacker: Option<zstd::bulk::Decompressor<'static>>,
+    raw: Vec<u8>,
+    sorted: Vec<u8>,
+}
+
+impl Codec {
+    pub fn new(wanted: Compression) -> Codec {
+        Codec {
+            wanted,
+            pays: Pays::default(),
+            packer: None,
+            unpacker: None,
+            raw: Vec::new(),
+            sorted: Vec::new(),
+        }
+    }
+
+    /// A piece made smaller, and by which method; none if it is better sent as it is. `link`: how many bytes the path
+    /// takes in a second, if that is what holds messages up.
+    pub fn pack(
+        &mut self,
+        domain: u32,
+        header: &FrameHeader,
+        id: MessageId,
+        link: Option<f64>,
+        cargo: &dyn Cargo,
+    ) -> Option<(u8, Vec<u8>)> {
+        if self.wanted == Compression::Never || header.len < SHORTEST {
+            return None;
+        }
+        let link = if self.wanted == Compression::Always { Some(1.0) } else { link };
+        let verdict = self.pays.ask(id.conduit, link);
+        if verdict == Verdict::AsItIs {
+            return None;
+        }
+        self.gather(domain, header, id, cargo);
+        let raw = std::mem::take(&mut self.raw);
+        let method = match verdict {
+            Verdict::AsItIs => None,
+            Verdict::By(method) => Some(method),
+            Verdict::Try => self.best(&raw, link?).inspect(|method| self.pays.found(id.conduit, *method)),
+        };
+        let packed = method.and_then(|method| self.packed(&raw, method)).filter(|(_, bytes)| {
+            // A sixteenth less is not worth the trouble.
+            bytes.len() < raw.len() - raw.len() / 16
+        });
+        self.raw = raw;
+        self.pays.was(id.conduit, packed.is_some());
+        packed
+    }
+
+    fn gather(&mut self, domain: u32, header: &FrameHeader, id: MessageId, cargo: &dyn Cargo) {
+        let mut slices = Vec::new();
+        cargo.slices(domain, id, header.offset, header.len, &mut slices);
+        self.raw.clear();
+        slices.iter().for_each(|slice| self.raw.extend_from_slice(slice));
+    }
+
+    /// The method by which a piece like this one arrives soonest, if any makes it sooner than none: bytes that are
+    /// under way while others are packed leave at the pace of the slower of the two.
+    fn best(&mut self, raw: &[u8], link: f64) -> Option<Method> {
+        let from = (raw.len() / 2).saturating_sub(SAMPLE / 2) & !7;
+        let sample = &raw[from..raw.len().min(from + SAMPLE)];
+        let mut best = (link * 1.1, None);
+        for method in Method::ALL {
+            let began = Instant::now();
+            let Some((_, packed)) = self.packed(sample, method) else { continue };
+            let took = began.elapsed().max(Duration::from_nanos(1));
+            let packs = sample.len() as f64 / took.as_secs_f64();
+            let leaves = link * sample.len() as f64 / packed.len() as f64;
+            let pace = packs.min(leaves);
+            if pace > best.0 {
+                best = (pace, Some(method));
+            }
+        }
+        best.1
+    }
+
+    fn packed(&mut self, raw: &[u8], method: Method) -> Option<(u8, Vec<u8>)> {
+        let bytes = if method.element() > 1 {
+            sort(raw, method.element(), &mut self.sorted);
+            &self.sorted
+        } else {
+            raw
+        };
+        let packed = match method.0 & 15 {
+            Method::LZ4 => lz4_flex::block::compress(bytes),
+            Method::ZSTD => {
+                if self.packer.is_none() {
+                    self.packer = zstd::bulk::Compressor::new(LEVEL).ok();
+                }
+                self.packer.as_mut()?.compress(bytes).ok()?
+            }
+            _ => return None,
+        };
+        Some((method.0, packed))
+    }
+
+    /// Unpacks a piece into the memory of its message.
+    ///
+    /// # Errors
+    /// It is not packed by a known method, or does not have the length it should have.
+    pub fn unpack(&mut self, code: u8, packed: &[u8], into: &mut [u8]) -> Result<(), String> {
+        let Some(method) = Method::known(code) else {
+            return Err(format!("a piece packed by method {code}, which this version does not know"));
+        };
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let unsort = method.element() > 1;
+        sorted.resize(if unsort { into.len() } else { 0 }, 0);
+        let target: &mut [u8] = if unsort { &mut sorted } else { into };
+        let unpacked = match method.0 & 15 {
+            Method::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| error.to_string()),
+            _ => {
+                if self.unpacker.is_none() {
+                    self.unpacker = zstd::bulk::Decompressor::new().ok();
+                }
+                match &mut self.unpacker {
+                    Some(unpacker) => {
+                        unpacker.decompress_to_buffer(packed, target).map_err(|error| error.to_string())
+                    }
+                    None => Err("there is no memory for it".into()),
+                }
+            }
+        };
+        let wanted = into.len();
+        if unsort && unpacked == Ok(wanted) {
+            unsorted(&sorted, method.element(), into);
+        }
+        self.sorted = sorted;
+        match unpacked {
+            Ok(bytes) if bytes == wanted => Ok(()),
+            Ok(bytes) => Err(format!("a piece of {wanted} bytes, unpacked: {bytes}")),
+            Err(error) => Err(format!("a piece cannot be unpacked: {error}")),
+        }
+    }
+}
+
+/// Puts the first bytes of all numbers first, then the second ones, and so on; what is left over stays at the end.
+fn sort(bytes: &[u8], element: usize, into: &mut Vec<u8>) {
+    into.clear();
+    let numbers = bytes.chunks_exact(element);
+    for place in 0..element {
+        into.extend(numbers.clone().map(|number| number[place]));
+    }
+    into.extend_from_slice(numbers.remainder());
+}
+
+/// Undoes `sort`.
+fn unsorted(sorted: &[u8], element: usize, into: &mut [u8]) {
+    let many = into.len() / element;
+    for (place, bytes) in sorted.chunks_exact(many.max(1)).take(element).enumerate() {
+        into.chunks_exact_mut(element).zip(bytes).for_each(|(number, byte)| number[place] = *byte);
+    }
+    let whole = many * element;
+    into[whole..].copy_from_slice(&sorted[whole..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn there_and_back(bytes: &[u8], method: Method) {
+        let mut codec = Codec::new(Compression::Always);
+        let (code, packed) = codec.packed(bytes, method).unwrap();
+        let mut back = vec![0; bytes.len()];
+        codec.unpack(code, &packed, &mut back).unwrap();
+        assert_eq!(back, bytes, "{method:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_packed_by_any_method_comes_back(
+            bytes in proptest::collection::vec(any::<u8>(), 0..3000), few in 1u8..
+        ) {
+            for method in Method::ALL {
+                there_and_back(&bytes, method);
+                there_and_back(&bytes.iter().map(|byte| byte % few).collect::<Vec<_>>(), method);
+            }
+        }
+
+        #[test]
+        fn garbage_is_never_unpacked_beyond_its_place_nor_with_a_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..300), len in 0usize..500
+        ) {
+            let mut codec = Codec::new(Compression::Always);
+            for code in 0..=255 {
+                let _ = codec.unpack(code, &bytes, &mut vec![0; len]);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_change_little_get_smaller_when_their_bytes_are_sorted() {
+        let field: Vec<u8> = (0..20_000).flat_map(|i| (300.0 + f64::from(i).sin()).to_le_bytes()).collect();
+        let mut codec = Codec::new(Compression::Always);
+        let plain = codec.packed(&field, Method(0x02)).unwrap().1.len();
+        let sorted = codec.packed(&field, Method(0x32)).unwrap().1.len();
+        assert!(sorted < plain, "{sorted} and {plain}");
+    }
+
+    #[test]
+    fn a_piece_that_unpacks_to_another_length_is_refused() {
+        let mut codec = Codec::new(Compression::Always);
+        for method in Method::ALL {
+            let (code, packed) = codec.packed(&[7; 1000], method).unwrap();
+            assert!(codec.unpack(code, &packed, &mut [0; 999]).is_err(), "{method:?}");
+            assert!(codec.unpack(code, &packed, &mut [0; 1001]).is_err(), "{method:?}");
+        }
+        assert!(codec.unpack(0x41, &[], &mut []).unwrap_err().contains("method 65"));
+    }
+}

@@ -1,0 +1,223 @@
+//! One socket, as it is or with TLS around it: bytes in, bytes out, and whether more would go without waiting.
+
+use rustix::io::Errno;
+use rustix::net::{recv, RecvFlags, SendAncillaryBuffer, SendFlags};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::OwnedFd;
+
+/// A socket. It is watched for edges, so what is known of its readiness is kept here.
+pub(crate) struct Connection {
+    wire: Wire,
+    tls: Option<Box<rustls::Connection>>,
+    /// Said before there was TLS, and not taken by the socket yet.
+    unsaid: Vec<u8>,
+}
+
+/// The socket itself.
+struct Wire {
+    socket: OwnedFd,
+    readable: bool,
+    writable: bool,
+    /// The other end has closed: read on until nothing comes.
+    closed: bool,
+}
+
+/// What came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Got {
+    Bytes(usize),
+    /// Nothing now.
+    Nothing,
+    /// Nothing ever again.
+    End,
+}
+
+impl Connection {
+    pub fn new(socket: OwnedFd) -> Connection {
+        let wire = Wire { socket, readable: false, writable: false, closed: false };
+        Connection { wire, tls: None, unsaid: Vec::new() }
+    }
+
+    pub fn socket(&self) -> &OwnedFd {
+        &self.wire.socket
+    }
+
+    /// What the kernel says has become possible.
+    pub fn ready(&mut self, readable: bool, writable: bool, closed: bool) {
+        self.wire.readable |= readable || closed;
+        self.wire.writable |= writable;
+        self.wire.closed |= closed;
+    }
+
+    /// Whether reading may bring something.
+    pub fn is_readable(&self) -> bool {
+        self.wire.readable
+    }
+
+    /// Whether the socket has taken all that it was given so far, and may take more.
+    pub fn is_writable(&self) -> bool {
+        self.wire.writable
+    }
+
+    /// From here on everything is encrypted.
+    pub fn secure(&mut self, tls: rustls::Connection) {
+        self.tls = Some(Box::new(tls));
+    }
+
+    /// Whether something still waits here for the socket.
+    pub fn has_unsent(&self) -> bool {
+        !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+    }
+
+    /// Says something short, now or as soon as the socket takes it.
+    pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.tls {
+            Some(tls) => tls.writer().write_all(bytes)?,
+            None => self.unsaid.extend(bytes),
+        }
+        self.flush()
+    }
+
+    /// Gives the socket what waits for it.
+    pub fn flush(&mut self) -> io::Result<()> {
+        while !self.unsaid.is_empty() && self.wire.writable {
+            let taken = self.wire.send(&[IoSlice::new(&self.unsaid)])?;
+            self.unsaid.drain(..taken);
+        }
+        let Some(tls) = self.tls.as_mut().filter(|_| self.unsaid.is_empty()) else { return Ok(()) };
+        transmit(tls, &mut self.wire)
+    }
+
+    /// Sends of these slices what can be sent now; how many bytes those are.
+    pub fn send(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.flush()?;
+        if self.has_unsent() || !self.wire.writable {
+            return Ok(0);
+        }
+        match &mut self.tls {
+            Some(tls) => {
+                let taken = tls.writer().write_vectored(slices)?;
+                self.flush()?;
+                Ok(taken)
+            }
+            None => self.wire.send(slices),
+        }
+    }
+
+    /// Receives what is there, up to the room in `into`; the first of it is filled first.
+    pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
+        let Some(tls) = &mut self.tls else { return self.wire.receive(into) };
+        loop {
+            match tls.reader().read_vectored(into) {
+                Ok(0) => return Ok(Got::End),
+                Ok(bytes) => return Ok(Got::Bytes(bytes)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Got::End),
+                Err(error) => return Err(error),
+            }
+            match tls.read_tls(&mut self.wire) {
+                Ok(0) => return Ok(Got::End),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Got::Nothing),
+                Err(error) => return Err(error),
+            }
+            let processed = tls.process_new_packets();
+            // What belongs to the handshake is answered at once, alerts too.
+            if self.unsaid.is_empty() {
+                transmit(tls, &mut self.wire)?;
+            }
+            processed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        }
+    }
+}
+
+/// Gives the socket what has been encrypted, as far as it takes it.
+fn transmit(tls: &mut rustls::Connection, wire: &mut Wire) -> io::Result<()> {
+    while tls.wants_write() && wire.writable {
+        match tls.write_tls(wire) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+impl Wire {
+    fn send(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if !self.writable {
+            return Ok(0);
+        }
+        let wanted: usize = slices.iter().map(|slice| slice.len()).sum();
+        let mut control = SendAncillaryBuffer::default();
+        loop {
+            match rustix::net::sendmsg(&self.socket, slices, &mut control, SendFlags::NOSIGNAL) {
+                Ok(taken) => {
+                    self.writable = taken == wanted;
+                    return Ok(taken);
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.writable = false;
+                    return Ok(0);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
+        if !self.readable {
+            return Ok(Got::Nothing);
+        }
+        let wanted: usize = into.iter().map(|slice| slice.len()).sum();
+        loop {
+            let outcome = match &mut *into {
+                [only] => recv(&self.socket, &mut only[..], RecvFlags::empty()).map(|(bytes, _)| bytes),
+                several => rustix::io::readv(&self.socket, several),
+            };
+            match outcome {
+                Ok(0) => return Ok(Got::End),
+                Ok(bytes) => {
+                    // Less than there was room for: more will be a new edge, but an end has had its edge already.
+                    self.readable = bytes == wanted || self.closed;
+                    return Ok(Got::Bytes(bytes));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.readable = false;
+                    return Ok(Got::Nothing);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+// For the TLS library.
+impl Read for Wire {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.receive(&mut [IoSliceMut::new(into)])? {
+            Got::Bytes(bytes) => Ok(bytes),
+            Got::Nothing => Err(ErrorKind::WouldBlock.into()),
+            Got::End => Ok(0),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self.send(slices)? {
+            0 => Err(ErrorKind::WouldBlock.into()),
+            taken => Ok(taken),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The three messages by which two ends know each other before anything of a path is spoken: the dialler's hello, the
+//! listener's welcome, the dialler's proof. No I/O. Their bytes are in `docs/reference/path.md`.
+
+use crate::keys::{random, Prover, RunKeys};
+use ligament_path::StreamId;
+
+const MAGIC: [u8; 8] = *b"LIGAMENT";
+const VERSION: u32 = 1;
+const ENCRYPTED: u32 = 1;
+pub(crate) const HELLO_BYTES: usize = 128;
+pub(crate) const WELCOME_BYTES: usize = 80;
+pub(crate) const PROOF_BYTES: usize = 32;
+/// The most streams of a path.
+pub(crate) const MOST_STREAMS: u16 = 64;
+
+/// Which life of a domain: random, made when its process begins.
+pub(crate) type Boot = [u8; 16];
+
+/// What a dialler says first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// Whether everything after it is encrypted.
+    pub encrypt: bool,
+    /// Who dials, and whom they want.
+    pub from: u32,
+    pub to: u32,
+    pub boot: Boot,
+    pub stream: StreamId,
+    /// Grows each time the stream is dialled.
+    pub incarnation: u32,
+    /// The dialler's random number.
+    pub nonce: [u8; 32],
+}
+
+impl Hello {
+    /// Its bytes, with the proof that whoever says this holds the run's keys.
+    pub(crate) fn encode(&self, keys: &RunKeys, prover: &Prover) -> [u8; HELLO_BYTES] {
+        let mut bytes = [0; HELLO_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&if self.encrypt { ENCRYPTED } else { 0 }.to_le_bytes());
+        bytes[16..32].copy_from_slice(&keys.run());
+        bytes[32..48].copy_from_slice(&self.boot);
+        bytes[48..52].copy_from_slice(&self.from.to_le_bytes());
+        bytes[52..56].copy_from_slice(&self.to.to_le_bytes());
+        bytes[56..58].copy_from_slice(&self.stream.to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.incarnation.to_le_bytes());
+        bytes[64..96].copy_from_slice(&self.nonce);
+        let tag = prover.prove("hello", &[&bytes[..96]]);
+        bytes[96..].copy_from_slice(&tag);
+        bytes
+    }
+
+    /// Reads a hello and checks its proof.
+    ///
+    /// # Errors
+    /// With what is wrong, for this end's log only.
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], keys: &RunKeys, prover: &Prover) -> Result<Hello, String> {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        if bytes[..8] != MAGIC {
+            return Err("what was said is not of Ligament".into());
+        }
+        if u32_at(8) != VERSION {
+            return Err(format!(
+                "a greeting of version {}, where this Ligament knows {VERSION}; use the same version everywhere",
+                u32_at(8)
+            ));
+        }
+        if bytes[16..32] != keys.run() {
+            return Err("it wants another run".into());
+        }
+        if !prover.holds("hello", &[&bytes[..96]], &bytes[96..]) {
+            return Err("it does not hold the run's keys".into());
+        }
+        let stream = u16::from_le_bytes(bytes[56..58].try_into().expect("two bytes"));
+        if stream >= MOST_STREAMS || bytes[58..60] != [0, 0] || u32_at(12) & !ENCRYPTED != 0 {
+            return Err("a greeting that makes no sense".into());
+        }
+        Ok(Hello {
+            encrypt: u32_at(12) == ENCRYPTED,
+            from: u32_at(48),
+            to: u32_at(52),
+            boot: bytes[32..48].try_into().expect("16 bytes"),
+            stream,
+            incarnation: u32_at(60),
+            nonce: bytes[64..96].try_into().expect("32 bytes"),
+        })
+    }
+}
+
+/// What a listener answers to a hello: its own boot, a random number, and the proof.
+pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -> [u8; WELCOME_BYTES] {
+    let mut bytes = [0; WELCOME_BYTES];
+    bytes[..16].copy_from_slice(boot);
+    bytes[16..48].copy_from_slice(&random::<32>());
+    let tag = prover.prove("welcome", &[hello, &bytes[..48]]);
+    bytes[48..].copy_from_slice(&tag);
+    bytes
+}
+
+/// Whose welcome it is, if it answers this hello and its sender holds the run's keys.
+pub(crate) fn welcomed(
+    prover: &Prover,
+    hello: &[u8; HELLO_BYTES],
+    welcome: &[u8; WELCOME_BYTES],
+) -> Option<Boot> {
+    let holds = prover.holds("welcome", &[hello, &welcome[..48]], &welcome[48..]);
+    holds.then(|| welcome[..16].try_into().expect("16 bytes"))
+}
+
+/// The dialler's proof that it has heard the welcome, and did not only repeat a hello that it overheard.
+pub(crate) fn proof(
+    prover: &Prover,
+    hello: &[u8; HELLO_BYTES],
+    welcome: &[u8; WELCOME_BYTES],
+) -> [u8; PROOF_BYTES] {
+    prover.prove("proof", &[hello, welcome])
+}
+
+/// Whether it is that proof.
+pub(crate) fn proved(
+    prover: &Prover,
+    hello: &[u8; HELLO_BYTES],
+    welcome: &[u8; WELCOME_BYTES],
+    proof: &[u8; PROOF_BYTES],
+) -> bool {
+    prover.holds("proof", &[hello, welcome], proof)
+}

@@ -1,0 +1,195 @@
+//! A connection before it is a stream: it is being made, or its ends are finding out who they are. Whoever listens says
+//! nothing until the dialler has proved itself.
+
+use crate::connection::{Connection, Got};
+use crate::greeting::{proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
+use crate::keys::{random, Prover, RunKeys};
+use crate::secure::Security;
+use crate::socket;
+use ligament_path::{Nanos, StreamId};
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+
+/// What all greetings of a domain have in common.
+pub(crate) struct House {
+    pub keys: RunKeys,
+    pub prover: Prover,
+    pub me: u32,
+    pub boot: Boot,
+    /// None where nothing is encrypted.
+    pub security: Option<Security>,
+}
+
+/// Which stream is dialled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub domain: u32,
+    pub stream: StreamId,
+    pub incarnation: u32,
+}
+
+/// A connection that is not a stream yet.
+pub(crate) struct Guest {
+    pub connection: Connection,
+    /// The other end.
+    pub address: SocketAddr,
+    /// When patience with it ends.
+    pub deadline: Nanos,
+    step: Step,
+}
+
+enum Step {
+    /// Dialled, and not answered by the far kernel yet.
+    Dialling(Line),
+    /// It has been told who dials; its welcome is due.
+    Welcome { line: Line, hello: [u8; HELLO_BYTES], coming: Coming<WELCOME_BYTES> },
+    /// It has come; its hello is due.
+    Hello(Coming<HELLO_BYTES>),
+    /// Its hello is right, and whether it may come in is being decided.
+    Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
+    /// It was welcomed; its proof is due.
+    Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
+}
+
+/// So many bytes, of which some have come.
+struct Coming<const N: usize> {
+    bytes: [u8; N],
+    got: usize,
+}
+
+impl<const N: usize> Coming<N> {
+    const NONE: Self = Coming { bytes: [0; N], got: 0 };
+
+    /// Reads on, and not a byte more than is due.
+    fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, String> {
+        while self.got < N {
+            match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(said)? {
+                Got::Bytes(bytes) => self.got += bytes,
+                Got::Nothing => return Ok(None),
+                Got::End if self.got == 0 => return Err("it closed the connection without a word".into()),
+                Got::End => return Err("it closed the connection in the middle of its greeting".into()),
+            }
+        }
+        Ok(Some(self.bytes))
+    }
+}
+
+/// How far a guest has come.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More must come first.
+    Waiting,
+    /// Somebody with the run's keys wants to come in: `welcome` them, or close.
+    Knocks(Hello),
+    /// It is a stream now, dialled from here; whose.
+    Answered { line: Line, boot: Boot },
+    /// It is a stream now, dialled from there.
+    Joined(Hello),
+}
+
+fn said(error: io::Error) -> String {
+    error.to_string()
+}
+
+impl Guest {
+    /// Begins to dial.
+    pub fn dial(line: Line, address: SocketAddr, deadline: Nanos) -> io::Result<Guest> {
+        let connection = Connection::new(socket::dial(&address)?);
+        Ok(Guest { connection, address, deadline, step: Step::Dialling(line) })
+    }
+
+    /// Somebody has come.
+    pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Guest {
+        Guest { connection, address, deadline, step: Step::Hello(Coming::NONE) }
+    }
+
+    /// Which stream it is to be, if it was dialled from here.
+    pub fn line(&self) -> Option<Line> {
+        match &self.step {
+            Step::Dialling(line) | Step::Welcome { line, .. } => Some(*line),
+            Step::Hello(_) | Step::Known { .. } | Step::Proof { .. } => None,
+        }
+    }
+
+    /// What is being waited for, for whoever must be told that it did not come.
+    pub fn awaited(&self) -> &'static str {
+        match self.step {
+            Step::Dialling(_) => "the connection was not made in time",
+            Step::Welcome { .. } => "it did not answer the greeting in time",
+            Step::Hello(_) | Step::Known { .. } => "it did not say who it is in time",
+            Step::Proof { .. } => "it did not prove who it is in time",
+        }
+    }
+
+    /// Goes as far as it can now.
+    ///
+    /// # Errors
+    /// It is to be closed; why, for this end's log only.
+    pub fn advance(&mut self, house: &House) -> Result<Progress, String> {
+        self.connection.flush().map_err(said)?;
+        if let Step::Dialling(line) = self.step {
+            if !self.connection.is_writable() {
+                return Ok(Progress::Waiting);
+            }
+            socket::dialled(self.connection.socket()).map_err(said)?;
+            self.say_hello(line, house)?;
+        }
+        match &mut self.step {
+            Step::Dialling(_) | Step::Known { .. } => Ok(Progress::Waiting),
+            Step::Welcome { line, hello, coming } => {
+                let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
+                let Some(boot) = welcomed(&house.prover, hello, &answer) else {
+                    return Err("whoever listens there does not hold the run's keys".into());
+                };
+                let proof = proof(&house.prover, hello, &answer);
+                self.connection.say(&proof).map_err(said)?;
+                Ok(Progress::Answered { line: *line, boot })
+            }
+            Step::Hello(coming) => {
+                let Some(bytes) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
+                let hello = Hello::decode(&bytes, &house.keys, &house.prover)?;
+                self.step = Step::Known { hello, bytes };
+                Ok(Progress::Knocks(hello))
+            }
+            Step::Proof { hello, bytes, welcome, coming } => {
+                let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
+                if !proved(&house.prover, bytes, welcome, &answer) {
+                    return Err("it only repeats what somebody else has said".into());
+                }
+                Ok(Progress::Joined(*hello))
+            }
+        }
+    }
+
+    fn say_hello(&mut self, line: Line, house: &House) -> Result<(), String> {
+        let hello = Hello {
+            encrypt: house.security.is_some(),
+            from: house.me,
+            to: line.domain,
+            boot: house.boot,
+            stream: line.stream,
+            incarnation: line.incarnation,
+            nonce: random(),
+        };
+        let hello = hello.encode(&house.keys, &house.prover);
+        self.connection.say(&hello).map_err(said)?;
+        if let Some(security) = &house.security {
+            self.connection.secure(security.dialler().map_err(|error| error.to_string())?);
+            self.connection.flush().map_err(said)?;
+        }
+        self.step = Step::Welcome { line, hello, coming: Coming::NONE };
+        Ok(())
+    }
+
+    /// Whoever knocked may come in.
+    pub fn welcome(&mut self, house: &House) -> Result<(), String> {
+        let Step::Known { hello, bytes } = self.step else { return Ok(()) };
+        if let Some(security) = &house.security {
+            self.connection.secure(security.listener().map_err(|error| error.to_string())?);
+        }
+        let welcome = welcome(&house.prover, &bytes, &house.boot);
+        self.connection.say(&welcome).map_err(said)?;
+        self.step = Step::Proof { hello, bytes, welcome, coming: Coming::NONE };
+        Ok(())
+    }
+}

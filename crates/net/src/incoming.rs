@@ -1,0 +1,221 @@
+//! What comes on a stream: frames, whose pieces are read straight into the memory of their messages.
+
+use crate::codec::Codec;
+use crate::connection::{Connection, Got};
+use crate::Cargo;
+use ligament_path::{FrameHeader, MessageId, Nanos, Path, Place, StreamId, HEADER_BYTES};
+use std::io::{self, IoSliceMut};
+
+/// The most bytes that are read from one stream before the others have their turn.
+const TURN: usize = 2 << 20;
+/// What is read behind the end of a piece: the next frame's header, and small frames whole.
+const BEHIND: usize = 4 << 10;
+/// Pieces of which less is missing are read together with what follows.
+const WORTH: usize = 8 << 10;
+
+/// Why a stream is closed, or more than that.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The connection broke, or its other end closed it.
+    Broken(String),
+    /// What came breaks the rules.
+    Wrong(String),
+    /// There is no place for what came: the path is over.
+    Hopeless(String),
+}
+
+/// Where the bytes that come next belong.
+enum State {
+    Header {
+        got: usize,
+        bytes: [u8; HEADER_BYTES],
+    },
+    /// As they are, into a message.
+    Message {
+        id: MessageId,
+        offset: u64,
+        left: u32,
+    },
+    /// To be unpacked when all are there.
+    Packed {
+        id: MessageId,
+        offset: u64,
+        len: u32,
+        codec: u8,
+        left: u32,
+    },
+    Acknowledgement {
+        left: u32,
+    },
+    Nowhere {
+        left: u32,
+    },
+}
+
+/// One stream's reader.
+pub(crate) struct Incoming {
+    state: State,
+    /// What has come of what is not put in place at once.
+    bytes: Vec<u8>,
+}
+
+/// What a reader needs of its surroundings.
+pub(crate) struct Reach<'a> {
+    pub domain: u32,
+    pub stream: StreamId,
+    pub path: &'a mut Path,
+    pub cargo: &'a mut dyn Cargo,
+    pub codec: &'a mut Codec,
+    pub now: Nanos,
+    /// Memory for what is read before it is known where it belongs; at least 64 KiB.
+    pub scratch: &'a mut [u8],
+}
+
+const FRESH: State = State::Header { got: 0, bytes: [0; HEADER_BYTES] };
+
+impl Incoming {
+    pub fn new() -> Incoming {
+        Incoming { state: FRESH, bytes: Vec::new() }
+    }
+
+    /// Reads what is there, but not without end.
+    pub fn read(&mut self, connection: &mut Connection, reach: &mut Reach<'_>) -> Result<(), Trouble> {
+        let mut taken = 0;
+        while taken < TURN {
+            let direct = self.direct(reach.path);
+            let got = match direct {
+                Some((id, offset, left)) => {
+                    let room = room(reach.cargo, reach.domain, id, offset, left);
+                    let behind = &mut reach.scratch[..BEHIND];
+                    let mut both = [IoSliceMut::new(room), IoSliceMut::new(behind)];
+                    connection.receive(&mut both)
+                }
+                None => connection.receive(&mut [IoSliceMut::new(reach.scratch)]),
+            };
+            let mut bytes = match got.map_err(broken)? {
+                Got::Bytes(bytes) => bytes,
+                Got::Nothing => return Ok(()),
+                Got::End => return Err(Trouble::Broken("the other end closed it".into())),
+            };
+            taken += bytes;
+            reach.path.heard(reach.stream, reach.now);
+            if let Some((id, offset, left)) = direct {
+                let placed = bytes.min(left as usize);
+                let (offset, left) = (offset + placed as u64, left - placed as u32);
+                self.state = State::Message { id, offset, left };
+                bytes -= placed;
+                self.finish_if_all(reach)?;
+            }
+            let scratch = std::mem::take(&mut reach.scratch);
+            let outcome = self.take(&scratch[..bytes], reach);
+            reach.scratch = scratch;
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// The piece whose bytes are to be read straight into its message, if there is one and it is worth that.
+    fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
+        match self.state {
+            State::Message { id, offset, left } if left as usize >= WORTH && path.is_wanted(id) => {
+                Some((id, offset, left))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes bytes that have come.
+    fn take(&mut self, mut bytes: &[u8], reach: &mut Reach<'_>) -> Result<(), Trouble> {
+        while !bytes.is_empty() {
+            let left = match &mut self.state {
+                State::Header { got, bytes: header } => {
+                    let (now, rest) = bytes.split_at(bytes.len().min(HEADER_BYTES - *got));
+                    header[*got..*got + now.len()].copy_from_slice(now);
+                    *got += now.len();
+                    bytes = rest;
+                    if *got == HEADER_BYTES {
+                        let header = *header;
+                        self.begin(&header, reach)?;
+                    }
+                    continue;
+                }
+                State::Message { left, .. } | State::Packed { left, .. } => left,
+                State::Acknowledgement { left } | State::Nowhere { left } => left,
+            };
+            let (now, rest) = bytes.split_at(bytes.len().min(*left as usize));
+            *left -= now.len() as u32;
+            bytes = rest;
+            match &mut self.state {
+                State::Message { id, offset, .. } => {
+                    if reach.path.is_wanted(*id) {
+                        room(reach.cargo, reach.domain, *id, *offset, now.len() as u32).copy_from_slice(now);
+                    }
+                    *offset += now.len() as u64;
+                }
+                State::Packed { .. } | State::Acknowledgement { .. } => self.bytes.extend_from_slice(now),
+                State::Header { .. } | State::Nowhere { .. } => {}
+            }
+            self.finish_if_all(reach)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, header: &[u8; HEADER_BYTES], reach: &mut Reach<'_>) -> Result<(), Trouble> {
+        let header = FrameHeader::decode(header).map_err(wrong)?;
+        self.state = match reach.path.begins(reach.stream, &header, reach.now).map_err(wrong)? {
+            Place::Done => {
+                self.state = FRESH;
+                return Ok(());
+            }
+            Place::Message { id, total, offset, len, codec, stored, first } => {
+                if first {
+                    reach.cargo.begin(reach.domain, id, total).map_err(Trouble::Hopeless)?;
+                }
+                match codec {
+                    0 => State::Message { id, offset, left: stored },
+                    _ => State::Packed { id, offset, len, codec, left: stored },
+                }
+            }
+            Place::Nowhere { stored } => State::Nowhere { left: stored },
+            Place::Acknowledgement { stored } => State::Acknowledgement { left: stored },
+        };
+        self.finish_if_all(reach)
+    }
+
+    fn finish_if_all(&mut self, reach: &mut Reach<'_>) -> Result<(), Trouble> {
+        match self.state {
+            State::Message { left: 0, .. } | State::Nowhere { left: 0 } => {
+                reach.path.finished(reach.stream, reach.now);
+            }
+            State::Packed { id, offset, len, codec, left: 0 } => {
+                if reach.path.is_wanted(id) {
+                    let room = room(reach.cargo, reach.domain, id, offset, len);
+                    reach.codec.unpack(codec, &self.bytes, room).map_err(Trouble::Wrong)?;
+                }
+                self.bytes.clear();
+                reach.path.finished(reach.stream, reach.now);
+            }
+            State::Acknowledgement { left: 0 } => {
+                reach.path.acknowledged(reach.stream, &self.bytes, reach.now).map_err(wrong)?;
+                self.bytes.clear();
+            }
+            _ => return Ok(()),
+        }
+        self.state = FRESH;
+        Ok(())
+    }
+}
+
+fn room(cargo: &mut dyn Cargo, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+    let room = cargo.room(domain, id, offset, len);
+    debug_assert_eq!(room.len(), len as usize, "the room that was asked for");
+    room
+}
+
+pub(crate) fn broken(error: io::Error) -> Trouble {
+    Trouble::Broken(error.to_string())
+}
+
+fn wrong(error: ligament_path::FrameError) -> Trouble {
+    Trouble::Wrong(error.to_string())
+}

@@ -1,0 +1,168 @@
+//! The invitation to a run: one JSON object that travels by the launcher's channel, or lies in a file that only its
+//! owner can read.
+
+use crate::keys::{RunKeys, SECRET_BYTES};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::{fmt, io};
+
+/// The version of this format.
+const VERSION: u32 = 1;
+/// Nobody's invitation is longer (bytes).
+const LONGEST: u64 = 1 << 20;
+
+/// What somebody needs to join a run. Whoever has it is let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Of this format: 1.
+    pub version: u32,
+    /// What the run is called.
+    pub run: String,
+    /// Where the head of the run can be reached.
+    pub head: Vec<SocketAddr>,
+    /// Whether what is said is encrypted. Who says it is proved in any case.
+    pub encrypt: bool,
+    pub keys: RunKeys,
+}
+
+/// Why an invitation is not taken: what is wrong, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvitationError(pub String);
+
+impl fmt::Display for InvitationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvitationError {}
+
+fn wrong<T>(what: impl Into<String>) -> Result<T, InvitationError> {
+    Err(InvitationError(what.into()))
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(rename = "ligament invitation")]
+    version: u32,
+    run: String,
+    head: Vec<SocketAddr>,
+    encrypt: bool,
+    /// 64 hexadecimal digits.
+    secret: String,
+}
+
+impl Invitation {
+    /// An invitation of this version.
+    pub fn new(run: impl Into<String>, head: Vec<SocketAddr>, encrypt: bool, keys: RunKeys) -> Invitation {
+        Invitation { version: VERSION, run: run.into(), head, encrypt, keys }
+    }
+
+    /// Reads a file that only its owner can read.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is no invitation.
+    pub fn read(path: &Path) -> Result<Invitation, InvitationError> {
+        let name = path.display();
+        let failed =
+            |error: io::Error| InvitationError(format!("{name}: the invitation cannot be read: {error}"));
+        // Not to hang where somebody has left a pipe.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if !about.is_file() {
+            return wrong(format!("{name} is not a file; an invitation is"));
+        }
+        let mode = about.mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return wrong(format!(
+                "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has an \
+                 invitation can join the run; start the run anew, and keep its invitation to yourself (chmod 600)"
+            ));
+        }
+        let (mine, owner) = (rustix::process::geteuid().as_raw(), about.uid());
+        if owner != mine && owner != 0 && mine != 0 {
+            return wrong(format!(
+                "{name} belongs to user {owner}, not to you; take an invitation of your own run"
+            ));
+        }
+        let mut text = String::new();
+        file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
+        Self::from_text(&text).map_err(|error| InvitationError(format!("{name}: {error}")))
+    }
+
+    /// Writes a new file that only its owner can read, in place of any other; whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), InvitationError> {
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}.new", std::process::id()));
+        let fresh = path.with_file_name(name);
+        let written = (|| {
+            let _ = fs::remove_file(&fresh);
+            let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+            file.write_all(self.to_text().as_bytes())?;
+            fs::rename(&fresh, path)
+        })();
+        written.map_err(|error: io::Error| {
+            let _ = fs::remove_file(&fresh);
+            InvitationError(format!("{}: the invitation cannot be written: {error}", path.display()))
+        })
+    }
+
+    /// Reads what `to_text` wrote.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub fn from_text(text: &str) -> Result<Invitation, InvitationError> {
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| InvitationError(format!("this is no invitation to a run: {error}")))?;
+        match value.get("ligament invitation").and_then(serde_json::Value::as_u64) {
+            None => return wrong("this is no invitation to a run: it does not say \"ligament invitation\""),
+            Some(version) if version != u64::from(VERSION) => {
+                return wrong(format!(
+                    "an invitation of version {version}, where this Ligament knows {VERSION}; use the same version \
+                     of Ligament everywhere"
+                ));
+            }
+            Some(_) => {}
+        }
+        let Written { version, run, head, encrypt, secret } = serde_json::from_value(value)
+            .map_err(|error| InvitationError(format!("this is no whole invitation to a run: {error}")))?;
+        let Some(secret) = from_hex(&secret) else {
+            return wrong(format!("the invitation's secret is not {} hexadecimal digits", 2 * SECRET_BYTES));
+        };
+        Ok(Invitation { version, run, head, encrypt, keys: RunKeys::from_secret(secret) })
+    }
+
+    /// One JSON object.
+    pub fn to_text(&self) -> String {
+        let written = Written {
+            version: self.version,
+            run: self.run.clone(),
+            head: self.head.clone(),
+            encrypt: self.encrypt,
+            secret: self.keys.secret().iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        let mut text = serde_json::to_string_pretty(&written).expect("plain fields are written");
+        text.push('\n');
+        text
+    }
+}
+
+fn from_hex(text: &str) -> Option<[u8; SECRET_BYTES]> {
+    if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut bytes = [0; SECRET_BYTES];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}

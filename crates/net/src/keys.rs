@@ -1,0 +1,94 @@
+//! What the domains of a run hold in common: one secret, and the keys that follow from it.
+
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+use std::fmt;
+
+/// Bytes of the secret.
+pub(crate) const SECRET_BYTES: usize = 32;
+
+/// The keys of one run: whoever holds them is a part of it. All of them follow from one random secret, each under a
+/// label of its own: the key by which domains prove themselves (HMAC-SHA256), the name of the run in greetings, and
+/// the key pair (Ed25519) that both ends of an encrypted stream must show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunKeys {
+    secret: [u8; SECRET_BYTES],
+}
+
+/// A proof of holding a run's secret.
+pub(crate) type Tag = [u8; 32];
+
+impl RunKeys {
+    /// New keys, from the kernel's random numbers.
+    ///
+    /// # Panics
+    /// The kernel has none.
+    pub fn make() -> RunKeys {
+        RunKeys { secret: random() }
+    }
+
+    pub(crate) fn from_secret(secret: [u8; SECRET_BYTES]) -> RunKeys {
+        RunKeys { secret }
+    }
+
+    pub(crate) fn secret(&self) -> &[u8; SECRET_BYTES] {
+        &self.secret
+    }
+
+    fn derived(&self, label: &str) -> [u8; 32] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.secret);
+        hmac::sign(&key, label.as_bytes()).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
+    /// The run, as greetings name it.
+    pub(crate) fn run(&self) -> [u8; 16] {
+        self.derived("ligament 1: run")[..16].try_into().expect("16 bytes")
+    }
+
+    /// The seed of the key pair for encryption.
+    pub(crate) fn identity(&self) -> [u8; 32] {
+        self.derived("ligament 1: identity")
+    }
+
+    /// What proofs are made with.
+    pub(crate) fn prover(&self) -> Prover {
+        Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")) }
+    }
+}
+
+impl fmt::Debug for RunKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunKeys(…)")
+    }
+}
+
+/// Makes proofs and checks them.
+pub(crate) struct Prover {
+    key: hmac::Key,
+}
+
+impl Prover {
+    /// A proof over some parts, for one purpose; no part's length may depend on who sends it.
+    pub fn prove(&self, purpose: &str, parts: &[&[u8]]) -> Tag {
+        let mut context = hmac::Context::with_key(&self.key);
+        context.update(purpose.as_bytes());
+        parts.iter().for_each(|part| context.update(part));
+        context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+
+    /// Whether a proof is right; it takes the same time wherever it is wrong.
+    pub fn holds(&self, purpose: &str, parts: &[&[u8]], tag: &[u8]) -> bool {
+        let message: Vec<u8> = [purpose.as_bytes()].iter().chain(parts).copied().flatten().copied().collect();
+        hmac::verify(&self.key, &message, tag).is_ok()
+    }
+}
+
+/// Random bytes.
+///
+/// # Panics
+/// The kernel has none.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).expect("the kernel gives random numbers");
+    bytes
+}

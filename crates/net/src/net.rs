@@ -1,0 +1,276 @@
+//! All paths of one domain. Here: the face, and the order of a turn; `arrivals` has what comes before a connection is a
+//! stream, `streams` what comes after.
+
+mod arrivals;
+mod streams;
+
+use crate::connection::Connection;
+use crate::greeting::{Boot, MOST_STREAMS};
+use crate::guest::{Guest, House};
+use crate::keys::random;
+use crate::peer::{Peer, Standing};
+use crate::secure::Security;
+use crate::{now, Cargo, Event, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::time::Timespec;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// What is read before it is known where it belongs (bytes).
+const SCRATCH: usize = 64 << 10;
+/// The most sockets that are heard of at once.
+const READY: usize = 64;
+
+/// Whose readiness a token tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Listener,
+    Guest,
+    Stream(u32, StreamId),
+}
+
+/// All paths of one domain: they share one epoll descriptor and one listening port.
+pub struct Net {
+    epoll: OwnedFd,
+    house: House,
+    tuning: Tuning,
+    owners: HashMap<u64, Owner>,
+    last_token: u64,
+    listening: BTreeMap<u64, OwnedFd>,
+    /// Guests cannot be taken in before this time: there are no descriptors.
+    crowded: Option<Nanos>,
+    guests: BTreeMap<u64, Guest>,
+    peers: BTreeMap<u32, Peer>,
+    /// The last incarnation of each stream of each life of a domain whose hello was taken.
+    seen: HashMap<(u32, Boot, StreamId), u32>,
+    events: VecDeque<Event>,
+    /// Guests and streams that may go on.
+    ready: Vec<u64>,
+    /// Whether the last turn returned with more to do.
+    again: bool,
+    scratch: Vec<u8>,
+}
+
+impl Net {
+    /// Without any path yet. `me`: this domain's number.
+    ///
+    /// # Panics
+    /// The kernel has no more descriptors, or no random numbers.
+    pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> Net {
+        let security = encrypt.then(|| Security::new(&keys));
+        let house = House { prover: keys.prover(), keys, me, boot: random(), security };
+        Net {
+            epoll: epoll::create(CreateFlags::CLOEXEC).expect("the kernel gives an epoll descriptor"),
+            house,
+            tuning,
+            owners: HashMap::new(),
+            last_token: 0,
+            listening: BTreeMap::new(),
+            crowded: None,
+            guests: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            seen: HashMap::new(),
+            events: VecDeque::new(),
+            ready: Vec::new(),
+            again: false,
+            scratch: vec![0; SCRATCH],
+        }
+    }
+
+    /// Lets expected domains in there.
+    pub fn listen(&mut self, listener: Listener) {
+        for socket in listener.into_sockets() {
+            let token = self.token(Owner::Listener);
+            self.watch(&socket, token, EventFlags::IN);
+            self.listening.insert(token, socket);
+        }
+    }
+
+    /// Begins a path that this end dials, with so many streams, the first of which is for small messages (2 is a good
+    /// number); after cuts it dials again, with growing pauses. The addresses are all the same domain's, the likeliest
+    /// first.
+    ///
+    /// # Panics
+    /// There is no stream, or there are more than 64.
+    pub fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
+        assert!((1..=MOST_STREAMS).contains(&streams), "a path has 1 to {MOST_STREAMS} streams, not {streams}");
+        let peer = Peer::new(&self.tuning, addresses, streams, now());
+        self.peers.insert(domain, peer);
+    }
+
+    /// Begins a path that the other end dials.
+    pub fn expect(&mut self, domain: u32) {
+        let peer = Peer::new(&self.tuning, Vec::new(), 0, now());
+        self.peers.insert(domain, peer);
+    }
+
+    /// Sends a message of `total` bytes, which are asked for later, and must be there until `Cargo::release`. May be
+    /// called before there is a connection.
+    ///
+    /// # Panics
+    /// There was neither `dial` nor `expect` for the domain.
+    pub fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
+        let peer = self.peer(domain);
+        peer.due = true;
+        peer.path.send(conduit, total)
+    }
+
+    /// Tells the far end that so many bytes of a conduit have been received here, in all.
+    ///
+    /// # Panics
+    /// There was neither `dial` nor `expect` for the domain.
+    pub fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+        let peer = self.peer(domain);
+        peer.due = true;
+        peer.path.credit(conduit, bytes);
+    }
+
+    /// Nothing more will be sent to the domain. When both ends have said so, `Event::Ended` comes.
+    ///
+    /// # Panics
+    /// There was neither `dial` nor `expect` for the domain.
+    pub fn end(&mut self, domain: u32) {
+        let peer = self.peer(domain);
+        peer.due = true;
+        peer.path.end();
+    }
+
+    fn peer(&mut self, domain: u32) -> &mut Peer {
+        let me = self.house.me;
+        let peer = self.peers.get_mut(&domain);
+        peer.unwrap_or_else(|| panic!("domain {me} has no path to domain {domain}"))
+    }
+
+    /// Readable when `turn` has something to do because of a socket.
+    pub fn poll_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// When `turn` is due even if no socket is ready (`now()`'s clock). In the past: at once.
+    pub fn deadline(&self) -> Option<Nanos> {
+        if self.again || self.peers.values().any(|peer| peer.due && !peer.streams.is_empty()) {
+            return Some(0);
+        }
+        let guests = self.guests.values().map(|guest| guest.deadline);
+        let peers = self.peers.values().filter_map(Peer::deadline);
+        guests.chain(peers).chain(self.crowded).min()
+    }
+
+    /// Does what can be done without waiting, but not without bounds: after some MiB it returns, and is due again at
+    /// once. Call it after `send`, `credit`, `dial`, `end` too. `now`: from `now()`.
+    pub fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+        self.again = false;
+        self.pass_time(cargo, now);
+        self.write(cargo, now);
+        self.look();
+        let ready = std::mem::take(&mut self.ready);
+        for token in ready {
+            match self.owners.get(&token) {
+                Some(Owner::Listener) => self.take_in(token, now),
+                Some(Owner::Guest) => self.greet(token, now),
+                Some(&Owner::Stream(domain, stream)) => self.read(domain, stream, cargo, now),
+                None => {}
+            }
+        }
+        self.write(cargo, now);
+        self.again |= !self.ready.is_empty();
+    }
+
+    /// What has happened, oldest first.
+    pub fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Whether nothing is under way to or from the domain, and everything is acknowledged.
+    pub fn idle(&self, domain: u32) -> bool {
+        self.peers.get(&domain).is_none_or(|peer| peer.path.is_quiet())
+    }
+
+    /// Does what is due by time alone.
+    fn pass_time(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+        self.dismiss_late_guests(now);
+        self.listen_again(now);
+        let due: Vec<u32> = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.deadline().is_some_and(|deadline| deadline <= now))
+            .map(|(&domain, _)| domain)
+            .collect();
+        for domain in due {
+            self.peer(domain).path.tick(now);
+            self.act(domain, cargo, now);
+            self.dial_what_is_due(domain, now);
+        }
+    }
+
+    /// Asks the kernel what has become possible.
+    fn look(&mut self) {
+        // Not kept: an event of the kernel may hold a pointer, which would tie all of this to one thread.
+        let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // Only a signal can come between, and then the next turn looks.
+        let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
+        for &mut epoll::Event { flags, data } in happened {
+            let token = data.u64();
+            let closed = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+            let (readable, writable) =
+                (flags.contains(EventFlags::IN), flags.intersects(EventFlags::OUT | EventFlags::ERR));
+            if let Some(connection) = self.connection(token) {
+                connection.ready(readable, writable, closed);
+            }
+            if let Some(&Owner::Stream(domain, _)) = self.owners.get(&token) {
+                self.peer(domain).due |= writable;
+                if !readable && !closed {
+                    continue;
+                }
+            }
+            if !self.ready.contains(&token) {
+                self.ready.push(token);
+            }
+        }
+    }
+
+    fn connection(&mut self, token: u64) -> Option<&mut Connection> {
+        match *self.owners.get(&token)? {
+            Owner::Listener => None,
+            Owner::Guest => self.guests.get_mut(&token).map(|guest| &mut guest.connection),
+            Owner::Stream(domain, stream) => {
+                let stream = self.peers.get_mut(&domain)?.streams.get_mut(&stream)?;
+                Some(&mut stream.connection)
+            }
+        }
+    }
+
+    fn token(&mut self, owner: Owner) -> u64 {
+        self.last_token += 1;
+        self.owners.insert(self.last_token, owner);
+        self.last_token
+    }
+
+    fn watch(&self, socket: &OwnedFd, token: u64, flags: EventFlags) {
+        epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
+            .expect("a socket that is not watched yet can be");
+    }
+
+    /// A path is over, and not as it should be.
+    fn give_up(&mut self, domain: u32, why: String) {
+        let Some(peer) = self.peers.get_mut(&domain) else { return };
+        if matches!(peer.standing, Standing::GivenUp | Standing::Ended) {
+            return;
+        }
+        peer.standing = Standing::GivenUp;
+        for (_, stream) in std::mem::take(&mut peer.streams) {
+            self.owners.remove(&stream.token);
+        }
+        let dialling = |guest: &Guest| guest.line().is_some_and(|line| line.domain == domain);
+        let tokens: Vec<u64> =
+            self.guests.iter().filter(|(_, guest)| dialling(guest)).map(|(&token, _)| token).collect();
+        for token in tokens {
+            self.guests.remove(&token);
+            self.owners.remove(&token);
+        }
+        self.events.push_back(Event::GivenUp { domain, why });
+    }
+}

@@ -1,0 +1,244 @@
+//! Connections before they are streams: dialled, taken in, greeted, turned away.
+
+use super::{Net, Owner};
+use crate::connection::Connection;
+use crate::greeting::{Boot, Hello};
+use crate::guest::{Guest, Line, Progress};
+use crate::incoming::Incoming;
+use crate::outgoing::Outgoing;
+use crate::peer::{Standing, Stream};
+use crate::{socket, Event, Nanos, StreamId};
+use rustix::event::epoll::{self, EventFlags};
+use std::net::SocketAddr;
+
+/// The most connections from outside that have not said who they are; beyond, the one that came first must go.
+const MOST_GUESTS: usize = 256;
+/// The most that are taken in before others have their turn.
+const TURN: usize = 64;
+/// The most refusals that wait for the log.
+const MOST_REFUSALS: usize = 64;
+/// Where there are no descriptors, nobody is taken in for so long (ns).
+const CROWDED: Nanos = 200_000_000;
+/// A connection is watched for everything, and for edges.
+const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+
+impl Net {
+    /// Dials all streams of a domain whose time has come.
+    pub(super) fn dial_what_is_due(&mut self, domain: u32, now: Nanos) {
+        while let Some((line, address)) = self.peer(domain).take_due(domain, now) {
+            match Guest::dial(line, address, now + self.tuning.connect) {
+                Ok(guest) => {
+                    let token = self.token(Owner::Guest);
+                    self.watch(guest.connection.socket(), token, ALL);
+                    self.guests.insert(token, guest);
+                }
+                Err(error) => self.not_dialled(line, address, &error.to_string(), now),
+            }
+        }
+    }
+
+    fn not_dialled(&mut self, line: Line, address: SocketAddr, why: &str, now: Nanos) {
+        let tuning = self.tuning;
+        let peer = self.peer(line.domain);
+        peer.trouble = format!("{address}: {why}");
+        peer.not_dialled(line.stream, &tuning, now);
+    }
+
+    /// Somebody knocks at a listening socket.
+    pub(super) fn take_in(&mut self, token: u64, now: Nanos) {
+        let Some(listener) = self.listening.get(&token) else { return };
+        let mut arrived = Vec::new();
+        let outcome = loop {
+            match socket::accept(listener) {
+                Ok(Some(guest)) => arrived.push(guest),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            if arrived.len() == TURN {
+                self.again = true;
+                break Ok(());
+            }
+        };
+        if outcome.is_err() && self.crowded.is_none() {
+            // The socket stays ready, so it is not watched for a while.
+            for listener in self.listening.values() {
+                let _ = epoll::delete(&self.epoll, listener);
+            }
+            self.crowded = Some(now + CROWDED);
+        }
+        for (socket, address) in arrived {
+            self.make_room_for_a_guest();
+            let token = self.token(Owner::Guest);
+            self.watch(&socket, token, ALL);
+            let guest = Guest::arrives(Connection::new(socket), address, now + self.tuning.greeting);
+            self.guests.insert(token, guest);
+        }
+    }
+
+    pub(super) fn listen_again(&mut self, now: Nanos) {
+        if self.crowded.is_some_and(|until| until <= now) {
+            self.crowded = None;
+            for (&token, listener) in &self.listening {
+                self.watch(listener, token, EventFlags::IN);
+            }
+        }
+    }
+
+    fn make_room_for_a_guest(&mut self) {
+        let mut unknown = self.guests.iter().filter(|(_, guest)| guest.line().is_none());
+        let first = unknown.next().map(|(&token, _)| token);
+        if unknown.count() + 1 >= MOST_GUESTS {
+            if let Some(token) = first {
+                self.turn_away(token, "too many have come that do not say who they are", 0);
+            }
+        }
+    }
+
+    /// Those whose time is up.
+    pub(super) fn dismiss_late_guests(&mut self, now: Nanos) {
+        let late: Vec<(u64, &str)> = self
+            .guests
+            .iter()
+            .filter(|(_, guest)| guest.deadline <= now)
+            .map(|(&token, guest)| (token, guest.awaited()))
+            .collect();
+        for (token, why) in late {
+            self.turn_away(token, why, now);
+        }
+    }
+
+    /// Closes a connection that does not become a stream. Nothing is said to whoever it is.
+    fn turn_away(&mut self, token: u64, why: &str, now: Nanos) {
+        self.owners.remove(&token);
+        let Some(guest) = self.guests.remove(&token) else { return };
+        match guest.line() {
+            Some(line) => self.not_dialled(line, guest.address, why, now),
+            None => {
+                let waiting = self.events.iter().filter(|event| matches!(event, Event::Refused { .. })).count();
+                if waiting < MOST_REFUSALS {
+                    self.events.push_back(Event::Refused { from: guest.address, why: why.into() });
+                }
+            }
+        }
+    }
+
+    /// Goes on with a greeting.
+    pub(super) fn greet(&mut self, token: u64, now: Nanos) {
+        loop {
+            let Some(guest) = self.guests.get_mut(&token) else { return };
+            let outcome = match guest.advance(&self.house) {
+                Ok(Progress::Waiting) => return,
+                Ok(Progress::Knocks(hello)) => self.let_in(token, &hello),
+                Ok(Progress::Answered { line, boot }) => {
+                    self.answered(token, line, boot, now);
+                    return;
+                }
+                Ok(Progress::Joined(hello)) => match self.still_welcome(&hello) {
+                    Ok(()) => {
+                        let Hello { from, stream, incarnation, boot, .. } = hello;
+                        self.join(token, Line { domain: from, stream, incarnation }, boot, now);
+                        return;
+                    }
+                    Err(why) => Err(why),
+                },
+                Err(why) => Err(why),
+            };
+            if let Err(why) = outcome {
+                self.turn_away(token, &why, now);
+                return;
+            }
+        }
+    }
+
+    /// Somebody who holds the run's keys, or repeats what such a one has said, wants to come in.
+    fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), String> {
+        let &Hello { encrypt, from, to, boot, stream, incarnation, .. } = hello;
+        let me = self.house.me;
+        if to != me {
+            return Err(format!("domain {from} wants domain {to}, and this is {me}"));
+        }
+        if encrypt != self.house.security.is_some() {
+            let (theirs, ours) = if encrypt { ("encrypts", "does not") } else { ("does not encrypt", "does") };
+            return Err(format!(
+                "domain {from} {theirs}, and this end {ours}; join with the run's own invitation"
+            ));
+        }
+        let last = self.seen.get(&(from, boot, stream)).copied().unwrap_or(0);
+        if incarnation <= last {
+            return Err(format!("a greeting of domain {from} that was heard before"));
+        }
+        self.expected(from, boot)?;
+        self.seen.insert((from, boot, stream), incarnation);
+        match self.guests.get_mut(&token) {
+            Some(guest) => guest.welcome(&self.house),
+            None => Ok(()),
+        }
+    }
+
+    fn expected(&self, from: u32, boot: Boot) -> Result<(), String> {
+        match self.peers.get(&from) {
+            Some(peer) if peer.dials() => Err(format!("domain {from} dials, where this end does")),
+            None => Err(format!("domain {from} is not expected")),
+            Some(peer) if peer.standing == Standing::GivenUp => Err(format!("domain {from} was given up")),
+            Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
+                Err(format!("domain {from} has joined already, and this is another one"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Whether nobody newer has come while a guest was greeted.
+    fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
+        let &Hello { from, boot, stream, incarnation, .. } = hello;
+        self.expected(from, boot)?;
+        match self.seen.get(&(from, boot, stream)) {
+            Some(&newest) if newest > incarnation => Err(format!("domain {from} has come anew meanwhile")),
+            _ => Ok(()),
+        }
+    }
+
+    /// A listener has answered, and holds the run's keys.
+    fn answered(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
+        let tuning = self.tuning;
+        let domain = line.domain;
+        let peer = self.peer(domain);
+        if peer.boot.is_some_and(|known| known != boot) {
+            self.give_up(
+                domain,
+                format!("domain {domain} has been started anew, and knows nothing of this run"),
+            );
+            return;
+        }
+        peer.was_dialled(line.stream, &tuning);
+        self.join(token, line, boot, now);
+    }
+
+    /// A guest becomes a stream.
+    fn join(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
+        let Line { domain, stream, incarnation } = line;
+        let Some(Guest { connection, .. }) = self.guests.remove(&token) else { return };
+        self.owners.insert(token, Owner::Stream(domain, stream));
+        let incoming = Incoming::new();
+        let fresh = Stream { token, incarnation, connection, incoming, outgoing: Outgoing::new() };
+        let peer = self.peer(domain);
+        let was_down = peer.streams.is_empty();
+        peer.boot = Some(boot);
+        peer.path.stream_up(stream, incarnation, now);
+        peer.due = true;
+        let old = peer.streams.insert(stream, fresh);
+        self.replaced(domain, stream, old);
+        if was_down {
+            self.events.push_back(Event::PathUp { domain });
+        }
+        // What has come behind the greeting was told already.
+        self.ready.push(token);
+    }
+
+    fn replaced(&mut self, domain: u32, stream: StreamId, old: Option<Stream>) {
+        if let Some(old) = old {
+            self.owners.remove(&old.token);
+            let why = format!("it was dialled anew (connection {})", old.incarnation + 1);
+            self.events.push_back(Event::StreamLost { domain, stream, why });
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Streams that live: reading, writing, what the path wants done, and what becomes of it when they break.
+
+use super::Net;
+use crate::incoming::{broken, Reach, Trouble};
+use crate::peer::Standing;
+use crate::{Cargo, Event, Nanos, StreamId};
+use ligament_path::Action;
+
+/// A path on which what came broke the rules so often in a row is given up.
+const MOST_WRONGS: u32 = 5;
+
+impl Net {
+    /// Reads from a stream that has something.
+    pub(super) fn read(&mut self, domain: u32, stream: StreamId, cargo: &mut dyn Cargo, now: Nanos) {
+        let Some(peer) = self.peers.get_mut(&domain) else { return };
+        let Some(state) = peer.streams.get_mut(&stream) else { return };
+        let mut reach = Reach {
+            domain,
+            stream,
+            path: &mut peer.path,
+            cargo,
+            codec: &mut peer.codec,
+            now,
+            scratch: &mut self.scratch,
+        };
+        match state.incoming.read(&mut state.connection, &mut reach) {
+            Ok(()) => {
+                if state.connection.is_readable() {
+                    self.ready.push(state.token);
+                }
+                // TLS may have had something to answer.
+                peer.due |= state.connection.has_unsent();
+            }
+            Err(trouble) => self.stumble(domain, stream, trouble, now),
+        }
+        self.act(domain, cargo, now);
+    }
+
+    /// Writes to all streams of all paths that have something to write.
+    pub(super) fn write(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
+        let due: Vec<u32> = self.peers.iter().filter(|(_, peer)| peer.due).map(|(&domain, _)| domain).collect();
+        for domain in due {
+            self.write_to(domain, cargo, now);
+            self.act(domain, cargo, now);
+            self.end_if_all_is_written(domain);
+        }
+    }
+
+    fn write_to(&mut self, domain: u32, cargo: &mut dyn Cargo, now: Nanos) {
+        let Some(peer) = self.peers.get_mut(&domain) else { return };
+        peer.due = false;
+        let mut lost = Vec::new();
+        for (&stream, state) in &mut peer.streams {
+            let logic = (&mut peer.path, &mut peer.codec);
+            match state.outgoing.write(&mut state.connection, (domain, stream), logic, cargo, now) {
+                Ok(more) => {
+                    peer.due |= more;
+                    self.again |= more;
+                }
+                Err(error) => lost.push((stream, broken(error))),
+            }
+        }
+        for (stream, trouble) in lost {
+            self.stumble(domain, stream, trouble, now);
+        }
+    }
+
+    /// Does what the path wants.
+    pub(super) fn act(&mut self, domain: u32, cargo: &mut dyn Cargo, now: Nanos) {
+        let (silence, patience) =
+            (self.tuning.path.silence / 1_000_000, self.tuning.path.patience / 1_000_000_000);
+        while let Some(action) = self.peers.get_mut(&domain).and_then(|peer| peer.path.action()) {
+            let peer = self.peer(domain);
+            match action {
+                Action::Deliver(id) => {
+                    peer.wrongs = 0;
+                    cargo.deliver(domain, id);
+                }
+                Action::Release(id) => cargo.release(domain, id),
+                Action::Credit { conduit, bytes } => cargo.credit(domain, conduit, bytes),
+                Action::Write => peer.due = true,
+                Action::Close { stream } => {
+                    self.lose(domain, stream, format!("nothing was heard for {silence} ms"), now);
+                }
+                Action::GiveUp => {
+                    let trouble = std::mem::take(&mut peer.trouble);
+                    self.give_up(
+                        domain,
+                        format!("no connection for {patience} s; the last trouble: {trouble}"),
+                    );
+                }
+                Action::Ended => {
+                    peer.standing = Standing::Ending;
+                    peer.due = true;
+                }
+            }
+        }
+    }
+
+    fn end_if_all_is_written(&mut self, domain: u32) {
+        let peer = self.peer(domain);
+        if peer.standing == Standing::Ending && peer.has_written_all() {
+            peer.standing = Standing::Ended;
+            self.events.push_back(Event::Ended { domain });
+        }
+    }
+
+    fn stumble(&mut self, domain: u32, stream: StreamId, trouble: Trouble, now: Nanos) {
+        match trouble {
+            Trouble::Broken(why) => self.lose(domain, stream, why, now),
+            Trouble::Hopeless(why) => self.give_up(domain, why),
+            Trouble::Wrong(why) => {
+                let peer = self.peer(domain);
+                peer.wrongs += 1;
+                if peer.wrongs >= MOST_WRONGS {
+                    self.give_up(domain, format!("what domain {domain} says makes no sense: {why}"));
+                } else {
+                    self.lose(domain, stream, why, now);
+                }
+            }
+        }
+    }
+
+    /// A stream is gone.
+    fn lose(&mut self, domain: u32, stream: StreamId, why: String, now: Nanos) {
+        let peer = self.peer(domain);
+        let Some(gone) = peer.streams.remove(&stream) else { return };
+        peer.path.stream_down(stream, now);
+        peer.dial_again(stream, now);
+        peer.trouble.clone_from(&why);
+        let down = peer.streams.is_empty();
+        let told = peer.standing == Standing::Lives;
+        peer.due = true;
+        self.owners.remove(&gone.token);
+        if told {
+            self.events.push_back(Event::StreamLost { domain, stream, why });
+        }
+        if told && down {
+            self.events.push_back(Event::PathDown { domain });
+        }
+        self.end_if_all_is_written(domain);
+    }
+}

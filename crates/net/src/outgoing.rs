@@ -1,0 +1,157 @@
+//! What goes out on a stream: as many frames in one call as there are, their bytes straight from where they lie.
+
+use crate::codec::Codec;
+use crate::connection::Connection;
+use crate::pays::Link;
+use crate::Cargo;
+use ligament_path::{FrameHeader, MessageId, Nanos, Outgoing as Next, Path, StreamId, HEADER_BYTES};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+/// Frames are taken from the path until this much waits for the socket; what waits is bound to this stream.
+const AHEAD: usize = 512 << 10;
+/// The most slices in one call.
+const SLICES: usize = 512;
+/// The most bytes that are written to one stream before the others have their turn.
+const TURN: usize = 4 << 20;
+
+/// Where the bytes after a header lie.
+enum Body {
+    /// Here.
+    Bytes(Vec<u8>),
+    Message {
+        id: MessageId,
+        offset: u64,
+        len: u32,
+    },
+}
+
+struct Frame {
+    header: [u8; HEADER_BYTES],
+    body: Body,
+}
+
+impl Frame {
+    fn len(&self) -> usize {
+        HEADER_BYTES
+            + match &self.body {
+                Body::Bytes(bytes) => bytes.len(),
+                Body::Message { len, .. } => *len as usize,
+            }
+    }
+}
+
+/// One stream's writer.
+pub(crate) struct Outgoing {
+    frames: VecDeque<Frame>,
+    /// How much of the first frame has been written, and how much of all of them has not.
+    done: usize,
+    left: usize,
+    link: Link,
+}
+
+impl Outgoing {
+    pub fn new() -> Outgoing {
+        Outgoing { frames: VecDeque::new(), done: 0, left: 0, link: Link::default() }
+    }
+
+    /// Whether frames wait here.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Writes what there is, as far as the socket takes it, but not without end. Whether the socket would take more.
+    pub fn write(
+        &mut self,
+        connection: &mut Connection,
+        (domain, stream): (u32, StreamId),
+        (path, codec): (&mut Path, &mut Codec),
+        cargo: &dyn Cargo,
+        now: Nanos,
+    ) -> io::Result<bool> {
+        let mut written = 0;
+        connection.flush()?;
+        while written < TURN {
+            if connection.has_unsent() || !connection.is_writable() {
+                self.link.is_full(now);
+                return Ok(false);
+            }
+            self.fill((domain, stream), path, codec, cargo, now);
+            if self.frames.is_empty() {
+                self.link.is_idle();
+                return Ok(false);
+            }
+            let sent = connection.send(&self.slices(domain, cargo))?;
+            self.link.took(sent);
+            self.advance(sent);
+            written += sent;
+        }
+        Ok(true)
+    }
+
+    fn fill(
+        &mut self,
+        (domain, stream): (u32, StreamId),
+        path: &mut Path,
+        codec: &mut Codec,
+        cargo: &dyn Cargo,
+        now: Nanos,
+    ) {
+        // Bulk goes over all streams but the first.
+        let link = self.link.rate().map(|rate| rate * path.streams().saturating_sub(1).max(1) as f64);
+        while self.left < AHEAD {
+            let Some(next) = path.next(stream, now) else { break };
+            let (header, body) = match next {
+                Next::Control { header, bytes } => (header, Body::Bytes(bytes)),
+                Next::Piece { header, id, offset, len } => match codec.pack(domain, &header, id, link, cargo) {
+                    Some((codec, bytes)) => {
+                        let stored = bytes.len() as u32;
+                        (FrameHeader { codec, stored, ..header }, Body::Bytes(bytes))
+                    }
+                    None => (header, Body::Message { id, offset, len }),
+                },
+            };
+            let frame = Frame { header: header.encode(), body };
+            self.left += frame.len();
+            self.frames.push_back(frame);
+        }
+    }
+
+    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> Vec<IoSlice<'a>> {
+        let mut slices = Vec::with_capacity(2 * self.frames.len().min(SLICES));
+        let mut done = self.done;
+        for frame in &self.frames {
+            if slices.len() >= SLICES {
+                break;
+            }
+            if done < HEADER_BYTES {
+                slices.push(IoSlice::new(&frame.header[done..]));
+            }
+            let begin = done.saturating_sub(HEADER_BYTES);
+            match &frame.body {
+                Body::Bytes(bytes) if begin < bytes.len() => slices.push(IoSlice::new(&bytes[begin..])),
+                &Body::Message { id, offset, len } if begin < len as usize => {
+                    cargo.slices(domain, id, offset + begin as u64, len - begin as u32, &mut slices);
+                }
+                _ => {}
+            }
+            done = 0;
+        }
+        // The kernel takes no more than 1024; what the owner of a message adds is not known before.
+        slices.truncate(1024);
+        slices
+    }
+
+    fn advance(&mut self, sent: usize) {
+        self.left -= sent;
+        self.done += sent;
+        while let Some(first) = self.frames.front() {
+            let len = first.len();
+            if self.done < len {
+                break;
+            }
+            self.done -= len;
+            self.frames.pop_front();
+        }
+    }
+}

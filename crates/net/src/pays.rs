@@ -1,0 +1,192 @@
+//! Where compression pays: it is tried, conduit by conduit, while the link is what holds messages up; it is switched off
+//! where it did not help, and tried again ever more rarely.
+
+use crate::codec::Method;
+use ligament_path::Nanos;
+use std::collections::HashMap;
+
+/// After a failure so many pieces go as they are before the next try: at first, and at most.
+const FIRST_REST: u32 = 16;
+const LONGEST_REST: u32 = 1 << 14;
+/// A method is looked for anew after so many pieces.
+const GOOD_FOR: u32 = 256;
+/// So many pieces in a row that did not get smaller are a failure.
+const DISAPPOINTMENTS: u32 = 4;
+
+/// What to do with a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    AsItIs,
+    By(Method),
+    /// Look for a method, and say what was `found`.
+    Try,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Conduit {
+    method: Option<Method>,
+    /// Pieces until the method is looked for anew, or until the next try.
+    left: u32,
+    rest: u32,
+    disappointments: u32,
+}
+
+const NEW: Conduit = Conduit { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
+
+/// What has been learnt of each conduit.
+#[derive(Debug, Default)]
+pub(crate) struct Pays {
+    conduits: HashMap<u32, Conduit>,
+}
+
+impl Pays {
+    /// What to do with the next piece of a conduit. `link` as in `Codec::pack`. After anything but `AsItIs`, `was` is due.
+    pub fn ask(&mut self, conduit: u32, link: Option<f64>) -> Verdict {
+        if link.is_none() && !self.conduits.contains_key(&conduit) {
+            return Verdict::AsItIs;
+        }
+        let state = self.conduits.entry(conduit).or_insert(NEW);
+        if link.is_none() {
+            // Nothing waits for the link: there is nothing to win.
+            state.method = None;
+            return Verdict::AsItIs;
+        }
+        match (state.method, state.left) {
+            (Some(method), 1..) => {
+                state.left -= 1;
+                Verdict::By(method)
+            }
+            (None, 1..) => {
+                state.left -= 1;
+                Verdict::AsItIs
+            }
+            (_, 0) => {
+                state.method = None;
+                Verdict::Try
+            }
+        }
+    }
+
+    /// A method has been found.
+    pub fn found(&mut self, conduit: u32, method: Method) {
+        let state = self.conduits.entry(conduit).or_insert(NEW);
+        (state.method, state.left) = (Some(method), GOOD_FOR);
+    }
+
+    /// Whether the piece got smaller.
+    pub fn was(&mut self, conduit: u32, smaller: bool) {
+        let state = self.conduits.entry(conduit).or_insert(NEW);
+        if smaller {
+            (state.disappointments, state.rest) = (0, FIRST_REST);
+            return;
+        }
+        state.disappointments += 1;
+        if state.method.is_none() || state.disappointments >= DISAPPOINTMENTS {
+            *state =
+                Conduit { method: None, left: state.rest, rest: (2 * state.rest).min(LONGEST_REST), ..NEW };
+        }
+    }
+}
+
+/// How fast a stream takes bytes, while it is the stream that is waited for.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    /// Since when it has been full whenever there was more to send, and what it took since.
+    since: Option<Nanos>,
+    bytes: u64,
+    rate: Option<f64>,
+}
+
+/// Shorter times say nothing (ns).
+const SOON: Nanos = 5_000_000;
+
+impl Link {
+    /// It takes nothing more now.
+    pub fn is_full(&mut self, now: Nanos) {
+        match self.since {
+            None => (self.since, self.bytes) = (Some(now), 0),
+            Some(since) if now.saturating_sub(since) >= SOON && self.bytes > 0 => {
+                self.rate = Some(self.bytes as f64 * 1e9 / (now - since) as f64);
+                (self.since, self.bytes) = (Some(now), 0);
+            }
+            Some(_) => {}
+        }
+    }
+
+    pub fn took(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+    }
+
+    /// It would take more than there is.
+    pub fn is_idle(&mut self) {
+        *self = Link::default();
+    }
+
+    /// Bytes in a second, if it is the link that is waited for.
+    pub fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Option<f64> = Some(1e6);
+
+    #[test]
+    fn where_nothing_waits_for_the_link_nothing_is_tried() {
+        let mut pays = Pays::default();
+        assert_eq!(pays.ask(1, None), Verdict::AsItIs);
+        assert_eq!(pays.ask(1, SLOW), Verdict::Try);
+    }
+
+    #[test]
+    fn a_method_that_was_found_is_used_until_the_link_is_no_longer_waited_for() {
+        let mut pays = Pays::default();
+        assert_eq!(pays.ask(1, SLOW), Verdict::Try);
+        pays.found(1, Method::ALL[1]);
+        pays.was(1, true);
+        assert_eq!(pays.ask(1, SLOW), Verdict::By(Method::ALL[1]));
+        assert_eq!(pays.ask(2, SLOW), Verdict::Try, "each conduit is on its own");
+        assert_eq!(pays.ask(1, None), Verdict::AsItIs);
+    }
+
+    #[test]
+    fn what_did_not_help_is_tried_ever_more_rarely() {
+        let mut pays = Pays::default();
+        let mut tries = Vec::new();
+        for piece in 0..10_000 {
+            if pays.ask(1, SLOW) == Verdict::Try {
+                tries.push(piece);
+                pays.was(1, false);
+            }
+        }
+        let pauses: Vec<i32> = tries.windows(2).map(|two| two[1] - two[0]).collect();
+        assert!(pauses.windows(2).all(|two| two[1] > two[0]), "{pauses:?}");
+        assert_eq!(pauses[0], FIRST_REST as i32 + 1);
+    }
+
+    #[test]
+    fn a_method_that_disappoints_again_and_again_is_switched_off() {
+        let mut pays = Pays::default();
+        pays.ask(1, SLOW);
+        pays.found(1, Method::ALL[0]);
+        for _ in 0..DISAPPOINTMENTS {
+            assert_eq!(pays.ask(1, SLOW), Verdict::By(Method::ALL[0]));
+            pays.was(1, false);
+        }
+        assert_eq!(pays.ask(1, SLOW), Verdict::AsItIs);
+    }
+
+    #[test]
+    fn the_pace_of_a_link_is_known_only_while_it_is_full() {
+        let mut link = Link::default();
+        link.is_full(0);
+        link.took(1000);
+        link.is_full(10_000_000);
+        assert_eq!(link.rate(), Some(100_000.0));
+        link.is_idle();
+        assert_eq!(link.rate(), None);
+    }
+}

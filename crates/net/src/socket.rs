@@ -1,0 +1,66 @@
+//! Sockets: dialled, listened on and accepted, all of them non-blocking.
+
+use rustix::io::Errno;
+use rustix::net::{self, sockopt, AddressFamily, SocketAddrAny, SocketFlags, SocketType};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+fn made_for(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    Ok(net::socket_with(family, SocketType::STREAM, FLAGS, None)?)
+}
+
+/// Begins to dial. The socket is writable when that has gone well or ill.
+pub(crate) fn dial(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let socket = made_for(address)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    match net::connect(&socket, address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How dialling went.
+pub(crate) fn dialled(socket: &OwnedFd) -> io::Result<()> {
+    Ok(sockopt::socket_error(socket)??)
+}
+
+/// Listens on one address.
+pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let socket = made_for(address)?;
+    // What an earlier run left behind does not stand in the way; whoever listens does.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    net::bind(&socket, address)?;
+    net::listen(&socket, 1024)?;
+    Ok(socket)
+}
+
+/// The address that a socket has here.
+pub(crate) fn address_of(socket: &OwnedFd) -> io::Result<SocketAddr> {
+    let address = net::getsockname(socket)?;
+    SocketAddr::try_from(address)
+        .map_err(|_| io::Error::other("a listening socket has an address of its own kind"))
+}
+
+/// The next guest, if there is one.
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddr)>> {
+    loop {
+        match net::acceptfrom_with(listener, FLAGS) {
+            Ok((socket, Some(address))) => {
+                let Ok(address) = SocketAddr::try_from(address as SocketAddrAny) else { continue };
+                // It may be gone already; reading will tell.
+                let _ = sockopt::set_tcp_nodelay(&socket, true);
+                return Ok(Some((socket, address)));
+            }
+            Ok((_, None)) | Err(Errno::CONNABORTED | Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

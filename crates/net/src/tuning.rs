@@ -1,0 +1,42 @@
+//! What can be chosen about paths on sockets.
+
+use ligament_path::Nanos;
+
+/// What can be chosen about all paths of a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tuning {
+    /// Pieces, acknowledgements, signs of life, patience.
+    pub path: ligament_path::Tuning,
+    /// How long a guest may take to say who it is (ns).
+    pub greeting: Nanos,
+    /// How long a connection may take to be made (ns).
+    pub connect: Nanos,
+    /// The pause before a stream is dialled again: the first, and the longest to which it grows (ns).
+    pub first_pause: Nanos,
+    pub longest_pause: Nanos,
+    pub compression: Compression,
+}
+
+/// Whether the pieces of large messages are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Where it makes messages arrive sooner.
+    WhereItPays,
+    Never,
+    /// Wherever it makes them smaller.
+    Always,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        let second = 1_000_000_000;
+        Tuning {
+            path: ligament_path::Tuning::default(),
+            greeting: 5 * second,
+            connect: 3 * second,
+            first_pause: second / 50,
+            longest_pause: 2 * second,
+            compression: Compression::WhereItPays,
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Who has no business here learns nothing, however they try, and the run goes on.
+
+mod common;
+
+use common::{listener, pair, play, End, Proxy, SECOND};
+use ligament_net::{now, Event, RunKeys, Tuning};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Lets them in less long than usual, so that waiting for it does not take long.
+fn hurried() -> Tuning {
+    Tuning { greeting: SECOND / 2, ..Tuning::default() }
+}
+
+/// Somebody who connects and says things.
+struct Stranger {
+    socket: TcpStream,
+    heard: Vec<u8>,
+    closed: bool,
+}
+
+impl Stranger {
+    fn at(address: SocketAddr) -> Stranger {
+        let socket = TcpStream::connect(address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        Stranger { socket, heard: Vec::new(), closed: false }
+    }
+
+    /// Says what the socket takes, whether or not anybody listens.
+    fn say(&mut self, bytes: &[u8]) {
+        let _ = self.socket.write(bytes);
+    }
+
+    /// Hears what was said; whether the other end has closed.
+    fn listen(&mut self) -> bool {
+        let mut bytes = [0; 4096];
+        loop {
+            match self.socket.read(&mut bytes) {
+                Ok(0) => self.closed = true,
+                Ok(some) => {
+                    self.heard.extend_from_slice(&bytes[..some]);
+                    continue;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => self.closed = true,
+            }
+            return self.closed;
+        }
+    }
+}
+
+/// A run of two domains that exchange messages, with a proxy between them that others can imitate.
+struct Run {
+    zero: End,
+    one: End,
+    proxy: Option<Proxy>,
+    /// Where domain 0 listens.
+    address: SocketAddr,
+}
+
+fn run(encrypt: bool) -> Run {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, encrypt, hurried());
+    let mut one = End::new(&keys, 1, encrypt, hurried());
+    let (listener, address) = listener();
+    zero.net.listen(listener);
+    zero.net.expect(1);
+    let mut proxy = Proxy::to(address);
+    proxy.record = Some(Vec::new());
+    one.net.dial(0, vec![proxy.address], 2);
+    let mut run = Run { zero, one, proxy: Some(proxy), address };
+    run.goes_on();
+    run
+}
+
+impl Run {
+    /// One message each way.
+    fn goes_on(&mut self) {
+        let before = [self.zero.desk.count, self.one.desk.count];
+        self.zero.send(1, 2, 100_000);
+        self.one.send(0, 3, 10);
+        play(&mut [&mut self.zero, &mut self.one], &mut self.proxy, |ends, _| {
+            ends.iter().zip(before).all(|(end, before)| end.desk.count > before)
+        });
+    }
+
+    /// Plays until somebody is shown the door; they must have heard nothing, and the run must go on.
+    fn is_silent_to(&mut self, stranger: &mut Stranger, mut meanwhile: impl FnMut(&mut Stranger)) -> String {
+        let refused = self.zero.refusals().len();
+        play(&mut [&mut self.zero, &mut self.one], &mut self.proxy, |_, _| {
+            meanwhile(stranger);
+            stranger.listen()
+        });
+        assert!(stranger.heard.is_empty(), "they were told {} bytes", stranger.heard.len());
+        let refusals = self.zero.refusals();
+        assert_eq!(refusals.len(), refused + 1, "the log says who came, once: {refusals:?}");
+        let why = refusals.last().unwrap().to_string();
+        self.goes_on();
+        why
+    }
+
+    /// The first bytes that the dialler ever said: its hello, of 128 bytes.
+    fn overheard_hello(&self) -> Vec<u8> {
+        self.proxy.as_ref().unwrap().record.as_ref().unwrap()[..128].to_vec()
+    }
+}
+
+#[test]
+fn garbage_of_any_length_is_answered_by_nothing() {
+    for encrypt in [false, true] {
+        let mut run = run(encrypt);
+        for len in [128, 129, 4096, 300_000] {
+            let mut stranger = Stranger::at(run.address);
+            stranger.say(&vec![b'x'; len]);
+            let why = run.is_silent_to(&mut stranger, |_| ());
+            assert!(why.contains("not of Ligament"), "{why}");
+        }
+        let mut stranger = Stranger::at(run.address);
+        stranger.say(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: somebody who looks for web servers\r\n\
+            Accept: */*\r\nAccept-Language: en\r\nConnection: close\r\n\r\n",
+        );
+        run.is_silent_to(&mut stranger, |_| ());
+    }
+}
+
+#[test]
+fn whoever_says_nothing_or_too_little_or_one_byte_at_a_time_is_closed_after_a_while() {
+    let mut run = run(false);
+    let hello = run.overheard_hello();
+    for many in [0, 1, 127] {
+        let mut stranger = Stranger::at(run.address);
+        stranger.say(&hello[..many]);
+        let why = run.is_silent_to(&mut stranger, |_| ());
+        assert!(why.contains("did not say who it is in time"), "{why}");
+    }
+    let mut stranger = Stranger::at(run.address);
+    let (mut last, mut said) = (now(), 0);
+    let why = run.is_silent_to(&mut stranger, |stranger| {
+        if now() - last > SECOND / 20 && said < 128 {
+            stranger.say(&hello[said..=said]);
+            (last, said) = (now(), said + 1);
+        }
+    });
+    assert!(why.contains("in time") && said < 128, "{why}, after {said} bytes");
+}
+
+#[test]
+fn whoever_goes_away_in_the_middle_of_a_greeting_is_forgotten() {
+    let mut run = run(false);
+    let hello = run.overheard_hello();
+    for many in [0, 100] {
+        let mut stranger = Stranger::at(run.address);
+        stranger.say(&hello[..many]);
+        stranger.socket.shutdown(std::net::Shutdown::Write).unwrap();
+        let why = run.is_silent_to(&mut stranger, |_| ());
+        assert!(why.contains("closed the connection"), "{why}");
+    }
+}
+
+#[test]
+fn a_greeting_that_was_overheard_and_is_said_again_is_answered_by_nothing() {
+    for encrypt in [false, true] {
+        let mut run = run(encrypt);
+        let hello = run.overheard_hello();
+        let mut stranger = Stranger::at(run.address);
+        stranger.say(&hello);
+        let why = run.is_silent_to(&mut stranger, |_| ());
+        assert!(why.contains("heard before"), "{why}");
+    }
+}
+
+#[test]
+fn a_greeting_with_any_byte_changed_is_answered_by_nothing() {
+    let mut run = run(true);
+    let hello = run.overheard_hello();
+    for at in [0, 8, 12, 20, 40, 48, 52, 56, 58, 60, 61, 80, 96, 127] {
+        let mut changed = hello.clone();
+        changed[at] ^= 1;
+        let mut stranger = Stranger::at(run.address);
+        stranger.say(&changed);
+        run.is_silent_to(&mut stranger, |_| ());
+    }
+}
+
+/// A hello that never reached the listener, because the proxy kept it.
+fn hello_that_was_held_back(encrypt: bool) -> (End, SocketAddr, Vec<u8>) {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, encrypt, hurried());
+    let (listener, address) = listener();
+    zero.net.listen(listener);
+    zero.net.expect(1);
+    let trap = TcpListener::bind("127.0.0.1:0").unwrap();
+    trap.set_nonblocking(true).unwrap();
+    let mut one = End::new(&keys, 1, encrypt, hurried());
+    one.net.dial(0, vec![trap.local_addr().unwrap()], 1);
+    let mut caught: Option<TcpStream> = None;
+    let mut hello = vec![0; 128];
+    play(&mut [&mut zero, &mut one], &mut None, |_, _| {
+        if caught.is_none() {
+            caught = trap.accept().ok().map(|(socket, _)| socket);
+        }
+        let Some(socket) = &mut caught else { return false };
+        socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        socket.read_exact(&mut hello).is_ok()
+    });
+    (zero, address, hello)
+}
+
+#[test]
+fn a_greeting_that_was_held_back_and_is_said_by_somebody_else_lets_nobody_in() {
+    for encrypt in [false, true] {
+        let (mut zero, address, hello) = hello_that_was_held_back(encrypt);
+        zero.send(1, 2, 1000);
+        let mut thief = Stranger::at(address);
+        thief.say(&hello);
+        thief.say(&[7; 32]);
+        play(&mut [&mut zero], &mut None, |_, _| thief.listen());
+        assert_eq!(zero.refusals().len(), 1, "{:?}", zero.events);
+        assert!(!zero.has(|event| matches!(event, Event::PathUp { .. })));
+        // Without encryption they hear a welcome, which says a random number; with it, the end of TLS.
+        assert!(thief.heard.len() <= 80, "{} bytes", thief.heard.len());
+    }
+}
+
+#[test]
+fn who_has_the_keys_of_another_run_is_answered_by_nothing_and_hears_that_it_is_so() {
+    for encrypt in [false, true] {
+        let mut run = run(encrypt);
+        let mut other = End::new(&RunKeys::make(), 1, encrypt, hurried());
+        let mut proxy = Proxy::to(run.address);
+        proxy.record = Some(Vec::new());
+        other.net.dial(0, vec![proxy.address], 1);
+        let mut proxy = Some(proxy);
+        play(&mut [&mut run.zero, &mut other], &mut proxy, |ends, _| ends[0].refusals().len() >= 3);
+        assert!(run.zero.refusals().iter().all(|why| why.contains("another run")), "{:?}", run.zero.refusals());
+        assert!(!other.has(|event| matches!(event, Event::PathUp { .. })));
+        run.goes_on();
+    }
+}
+
+#[test]
+fn a_dialler_gives_nothing_to_a_listener_without_the_keys() {
+    for encrypt in [false, true] {
+        let trap = TcpListener::bind("127.0.0.1:0").unwrap();
+        trap.set_nonblocking(true).unwrap();
+        let mut one = End::new(&RunKeys::make(), 1, encrypt, hurried());
+        one.desk.checks = false;
+        one.send_to(&trap, b"what only the other end may know");
+        let mut heard = Vec::new();
+        let mut sockets = Vec::new();
+        play(&mut [&mut one], &mut None, |_, _| {
+            if let Ok((mut socket, _)) = trap.accept() {
+                socket.set_nonblocking(true).unwrap();
+                socket.write_all(&[0x16; 200]).unwrap();
+                sockets.push(socket);
+            }
+            for socket in &mut sockets {
+                let mut bytes = [0; 4096];
+                if let Ok(some) = socket.read(&mut bytes) {
+                    heard.extend_from_slice(&bytes[..some]);
+                }
+            }
+            sockets.len() >= 3
+        });
+        assert!(heard.len() >= 128 && !contains(&heard, b"only the other end"));
+        assert!(!one.has(|event| matches!(event, Event::PathUp { .. })));
+    }
+}
+
+impl End {
+    /// Dials there, with this message to send.
+    fn send_to(&mut self, listener: &TcpListener, bytes: &[u8]) {
+        self.net.dial(0, vec![listener.local_addr().unwrap()], 1);
+        self.send_bytes(0, 1, bytes.to_vec());
+    }
+}
+
+fn contains(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+#[test]
+fn nothing_that_is_said_and_no_key_can_be_read_on_the_way() {
+    let text = b"the temperature in the core is 1.5e7 K, and nobody else shall know";
+    for encrypt in [true, false] {
+        let (mut zero, mut one, mut proxy) = pair(encrypt, Tuning::default(), 2, true);
+        proxy.as_mut().unwrap().record = Some(Vec::new());
+        (zero.desk.checks, one.desk.checks) = (false, false);
+        zero.send_bytes(1, 2, text.to_vec());
+        one.send_bytes(0, 3, text.repeat(5000));
+        play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends.iter().all(|end| end.desk.count == 1));
+        let record = proxy.unwrap().record.unwrap();
+        // Where it is not encrypted it is found, so the search is right.
+        assert_eq!(contains(&record, b"temperature"), !encrypt);
+        assert_eq!(contains(&record, b"shall know"), !encrypt);
+    }
+}
+
+#[test]
+fn the_secret_of_the_run_never_travels() {
+    for encrypt in [true, false] {
+        let invitation = ligament_net::Invitation::new("a run", Vec::new(), encrypt, RunKeys::make());
+        let text = invitation.to_text();
+        let hex = text.split("\"secret\": \"").nth(1).unwrap()[..64].to_string();
+        let secret: Vec<u8> =
+            (0..32).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect();
+        let mut ends = [0, 1].map(|me| End::new(&invitation.keys, me, encrypt, Tuning::default()));
+        let (listener, address) = listener();
+        let mut proxy = Proxy::to(address);
+        proxy.record = Some(Vec::new());
+        ends[0].net.listen(listener);
+        ends[0].net.expect(1);
+        ends[1].net.dial(0, vec![proxy.address], 2);
+        ends[1].send(0, 3, 1000);
+        let mut proxy = Some(proxy);
+        let [zero, one] = &mut ends;
+        play(&mut [zero, one], &mut proxy, |ends, _| ends[0].desk.count == 1);
+        let record = proxy.unwrap().record.unwrap();
+        assert!(!contains(&record, &secret[..8]) && !contains(&record, hex.as_bytes()));
+        assert!(!format!("{invitation:?}").contains(&hex[..8]), "nor is it printed");
+    }
+}
+
+#[test]
+fn one_end_that_encrypts_and_one_that_does_not_do_not_meet() {
+    for encrypt in [false, true] {
+        let keys = RunKeys::make();
+        let mut zero = End::new(&keys, 0, encrypt, Tuning::default());
+        let mut one = End::new(&keys, 1, !encrypt, Tuning::default());
+        let (listener, address) = listener();
+        zero.net.listen(listener);
+        zero.net.expect(1);
+        one.net.dial(0, vec![address], 1);
+        play(&mut [&mut zero, &mut one], &mut None, |ends, _| !ends[0].refusals().is_empty());
+        assert!(zero.refusals()[0].contains("encrypt"), "{:?}", zero.refusals());
+    }
+}
+
+#[test]
+fn a_domain_that_is_not_expected_or_has_joined_already_is_not_let_in() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let (listener, address) = listener();
+    zero.net.listen(listener);
+    zero.net.expect(1);
+    let mut one = End::new(&keys, 1, true, Tuning::default());
+    one.net.dial(0, vec![address], 1);
+    one.send(0, 3, 10);
+    play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
+    for (me, because) in [(2, "not expected"), (1, "joined already")] {
+        let mut other = End::new(&keys, me, true, Tuning::default());
+        other.net.dial(0, vec![address], 1);
+        let before = zero.refusals().len();
+        play(&mut [&mut zero, &mut other], &mut None, |ends, _| ends[0].refusals().len() > before);
+        assert!(zero.refusals().last().unwrap().contains(because), "{:?}", zero.refusals());
+        assert!(!other.has(|event| matches!(event, Event::PathUp { .. })));
+    }
+    one.send(0, 3, 10);
+    play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 2);
+}
+
+#[test]
+fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let (listener, address) = listener();
+    zero.net.listen(listener);
+    zero.net.expect(1);
+    let mut crowd = Vec::new();
+    while crowd.len() < 600 {
+        crowd.push(Stranger::at(address));
+        zero.turn();
+    }
+    let mut one = End::new(&keys, 1, true, Tuning::default());
+    one.net.dial(0, vec![address], 2);
+    one.send(0, 3, 10);
+    play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
+    assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
+    assert!(crowd.iter().all(|stranger| stranger.heard.is_empty()));
+}
+
+#[test]
+fn whoever_joined_and_then_talks_nonsense_is_given_up_and_not_for_ever_taken_in_again() {
+    // The proxy garbles what goes by without encryption; each time the stream is closed, and in the end the path.
+    let (mut zero, mut one, mut proxy) = pair(false, Tuning::default(), 1, true);
+    proxy.as_mut().unwrap().garbles = true;
+    zero.send(1, 2, 1000);
+    play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| {
+        ends[1].has(|event| matches!(event, Event::GivenUp { why, .. } if why.contains("makes no sense")))
+    });
+    assert!(one.has(|event| matches!(event, Event::StreamLost { .. })));
+}

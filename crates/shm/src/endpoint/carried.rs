@@ -1,0 +1,292 @@
+//! An endpoint that stands for instances elsewhere. It takes messages off its rings and owes their credit until it hears
+//! that their receivers have them; and it publishes what came from elsewhere, for which the senders there have claimed
+//! credit. Nothing here waits, but for answers of the agent.
+
+use super::arrived::{Arrived, INLINE_HEAD};
+use super::receive::cost;
+use super::send::Loan;
+use super::stream::CHUNK;
+use super::{Custodian, Endpoint};
+use crate::board::Board;
+use crate::memory::ShmError;
+use crate::ring::BODY_BYTES;
+use ligament_wire::{align_part, flags, head_len, HeaderWords};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The body of a message from elsewhere.
+pub enum Body<'a> {
+    /// At most 256 bytes, for the slot.
+    Small(&'a [u8]),
+    /// It was written into this block, from this byte on.
+    Placed(Loan, u64),
+}
+
+/// Where the endpoint's owner can sleep without holding the endpoint.
+pub struct Bed {
+    board: Arc<Board>,
+    index: u32,
+    seen: u32,
+}
+
+impl Bed {
+    /// Sleeps until somebody rings, or until so much time has passed.
+    pub fn sleep(&self, at_most: Duration) {
+        if let Some(bell) = self.board.doorbell(self.index) {
+            bell.sleep(self.seen, at_most);
+        }
+    }
+}
+
+impl Arrived {
+    /// What the message costs of its channel's budget.
+    pub fn cost(&self) -> u64 {
+        cost(if self.in_slab() { self.header.body_len() } else { 0 })
+    }
+
+    /// The message's header as it travels between domains. Of the carrier's flags one stays: `PLACED` says that the body
+    /// took memory of a slab, so that the message costs the same on both sides.
+    pub fn header_elsewhere(&self) -> HeaderWords {
+        let mut header = self.header;
+        header.0[0] &= !(u64::from(flags::CARRIER) << 16);
+        if self.in_slab() {
+            header.set_carrier_flag(flags::PLACED);
+        }
+        header
+    }
+}
+
+impl<C: Custodian> Endpoint<C> {
+    // --- what is sent here, for others ---
+
+    /// From now on this endpoint stands for others: what comes is noted for `gather`.
+    pub fn stand_in(&mut self) {
+        self.served = Some(Box::default());
+    }
+
+    /// Takes in what has come, and hears the agent. The indices of the channels on which something came are added to
+    /// `into`, once for each message.
+    ///
+    /// # Errors
+    /// `RunEnds`, `AgentGone`; `Malformed`.
+    pub fn gather(&mut self, into: &mut Vec<u32>) -> Result<(), ShmError> {
+        self.hear_agent()?;
+        let taken = self.take_in();
+        self.look_again = None;
+        if let Some(served) = &mut self.served {
+            into.append(&mut served.arrived);
+            served.budgets.clear();
+        }
+        taken
+    }
+
+    /// The first message that waits on a channel. Its credit is owed.
+    pub fn take_off(&mut self, channel: usize) -> Option<Box<Arrived>> {
+        self.receives[channel].queue.pop_front()
+    }
+
+    /// So many bytes of a channel have been received, in all.
+    pub fn set_credit(&mut self, channel: usize, bytes: u64) {
+        let known = &mut self.receives[channel];
+        known.credited = known.credited.max(bytes);
+        if let Some(credit) = self.front.credit(channel as u32) {
+            credit.store(known.credited, Ordering::Release);
+        }
+        if let Some(ring) = &self.inn[known.peer].ring {
+            ring.lent.link().wake_sender();
+        }
+    }
+
+    /// Tells senders of all blocks that were let go of, and takes back what receivers have released.
+    pub fn settle(&mut self) {
+        for ring in self.inn.iter_mut().filter_map(|peer| peer.ring.as_mut()) {
+            ring.lent.take_back(usize::MAX);
+        }
+        self.tidy();
+    }
+
+    // --- what was sent elsewhere, for those here ---
+
+    /// Memory for a message of so many bytes; none if the run's limit does not allow it.
+    ///
+    /// # Errors
+    /// `AgentGone`, `System`; `OutOfMemory` if the system has less than the run may take.
+    pub fn claim_block(&mut self, len: u64) -> Result<Option<Loan>, ShmError> {
+        let Some(block) = self.block(len.max(1))? else { return Ok(None) };
+        self.pool.copies();
+        let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
+        Ok(Some(Loan { block, start, len: len as usize }))
+    }
+
+    /// Whether a message can be published on a channel without waiting for its receiver.
+    ///
+    /// # Errors
+    /// The ring to the receiver cannot be opened.
+    pub fn has_room(&mut self, channel: usize) -> Result<bool, ShmError> {
+        let peer = self.sends[channel].peer;
+        if self.out[peer].ring.is_none() && !self.out[peer].ended {
+            self.open_ring(peer)?;
+        }
+        Ok(self.room_to(peer) > 0 || self.grow_ring(peer))
+    }
+
+    /// Publishes a message, whatever the channel's budget; `has_room` has said yes.
+    ///
+    /// # Errors
+    /// `Malformed`: it is not the next one of its channel, or no message at all.
+    pub fn publish(&mut self, channel: usize, header: HeaderWords, body: Body<'_>) -> Result<(), ShmError> {
+        let mut header = self.next_of(channel, header)?;
+        let block = match body {
+            Body::Small(bytes) => {
+                let words: &mut [u8] = bytemuck::cast_slice_mut(&mut self.body.words);
+                words[..bytes.len()].copy_from_slice(bytes);
+                self.body.used = bytes.len().div_ceil(8);
+                None
+            }
+            Body::Placed(mut loan, at) => {
+                let (parts, body_len) = (header.parts(), header.body_len());
+                let block = loan.block;
+                let mut place = self.pool.place(block);
+                place.offset += at;
+                let body = &loan.bytes_mut()[at as usize..][..body_len as usize];
+                let head_len = head_len(parts, body).map_err(super::receive::malformed)?;
+                let head = usize::try_from(head_len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
+                if head.len() <= INLINE_HEAD {
+                    // As those of the domain have it: the head beside the place.
+                    place.offset += align_part(head_len);
+                }
+                self.body.placed(&place, block, head);
+                header.set_carrier_flag(flags::PLACED);
+                Some(block)
+            }
+        };
+        self.write_slot(self.sends[channel].peer, &header.0, self.body.used, block)?;
+        if let Some(block) = block {
+            self.pool.posted(block);
+        }
+        self.published(channel, &header, cost(block.map_or(0, |_| header.body_len())));
+        Ok(())
+    }
+
+    /// Publishes the piece from `at` on of a message for which there is no memory in one piece; `has_room` has said yes.
+    /// How many bytes it has; none if there is no memory for it now, but will be when receivers release some.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: there is none, and waiting would not help. `Malformed` as for `publish`.
+    pub fn publish_piece(
+        &mut self,
+        channel: usize,
+        header: HeaderWords,
+        body: &[u8],
+        at: u64,
+    ) -> Result<Option<u64>, ShmError> {
+        let mut header = self.next_of(channel, header)?;
+        let body_len = body.len() as u64;
+        // All pieces ask for blocks of one size, so that each can have what the one before gave back.
+        let window = CHUNK.min(body_len);
+        let Some(block) = self.block(window)? else {
+            if at == 0 && !self.pool.any_outstanding() {
+                let reason = format!("{}; not even a window to pass it on in pieces", self.denied);
+                return Err(ShmError::OutOfMemory { bytes: body_len, reason });
+            }
+            return Ok(None);
+        };
+        let len = window.min(body_len - at);
+        let place = self.pool.place(block);
+        // SAFETY: the block is ours alone until it is posted, and has room for `window` bytes.
+        let memory = unsafe { std::slice::from_raw_parts_mut(place.start, len as usize) };
+        memory.copy_from_slice(&body[at as usize..][..len as usize]);
+        header.set_carrier_flag(flags::STREAM);
+        self.body.words[..4].copy_from_slice(&[
+            u64::from(place.slab) | u64::from(block) << 32,
+            place.offset,
+            len,
+            at,
+        ]);
+        self.body.used = 4;
+        self.write_slot(self.sends[channel].peer, &header.0, self.body.used, Some(block))?;
+        self.pool.posted(block);
+        if at + len == body_len {
+            self.published(channel, &header, cost(body_len));
+        }
+        Ok(Some(len))
+    }
+
+    /// The header for this domain of the next message of a channel.
+    fn next_of(&mut self, channel: usize, mut header: HeaderWords) -> Result<HeaderWords, ShmError> {
+        header.check().map_err(super::receive::malformed)?;
+        let out = &self.sends[channel];
+        if (header.conduit(), header.sequence()) != (out.id, out.sequence) {
+            return Err(ShmError::Malformed(format!(
+                "message {} of channel {} came from elsewhere where message {} of channel {} was due",
+                header.sequence(),
+                header.conduit(),
+                out.sequence,
+                out.id
+            )));
+        }
+        header.0[0] &= !(u64::from(flags::CARRIER) << 16);
+        Ok(header)
+    }
+
+    fn published(&mut self, channel: usize, header: &HeaderWords, cost: u64) {
+        let out = &mut self.sends[channel];
+        out.sequence += 1;
+        out.sent += cost;
+        self.count_out(&[channel], header);
+    }
+
+    /// What has been sent on a channel, in all, and how much of it was received; bytes.
+    pub fn progress(&self, channel: usize) -> (u64, u64) {
+        let out = &self.sends[channel];
+        let ring = self.out[out.peer].ring.as_ref();
+        let word = ring.and_then(|ring| ring.front.credit(out.credit));
+        (out.sent, word.map_or(0, |word| word.load(Ordering::Acquire)))
+    }
+
+    /// What may be under way on a channel that is sent on, bytes.
+    pub fn budget(&self, channel: usize) -> u64 {
+        self.sends[channel].budget
+    }
+
+    /// How many of those that this endpoint sends to have ended.
+    pub fn ended(&self) -> usize {
+        self.out.iter().filter(|peer| peer.ended).count()
+    }
+
+    /// Whether the receiver of a channel has ended.
+    pub fn has_ended(&self, channel: usize) -> bool {
+        self.out[self.sends[channel].peer].ended
+    }
+
+    // --- sleeping ---
+
+    /// Whether something has come that `gather` would take in.
+    pub fn stirs(&self) -> bool {
+        self.bell().control() != self.control_seen
+            || self.inn.iter().any(|peer| peer.ring.as_ref().is_some_and(|ring| ring.reader.ready()))
+    }
+
+    /// From now on others ring for `what` (`FOR_MESSAGES`, `FOR_CREDIT`): who looks once more and finds nothing can sleep
+    /// there. Others may use the endpoint meanwhile. `get_up` comes after it.
+    pub fn lie_down(&mut self, what: u32) -> Bed {
+        self.board.fall_asleep(self.bell());
+        let seen = self.bell().lie_down(what);
+        Bed { board: self.board.clone(), index: self.index, seen }
+    }
+
+    /// Wakes whoever lies there.
+    pub fn rouse(&self) {
+        self.bell().ring(|| {});
+    }
+
+    /// Nobody sleeps any more.
+    pub fn get_up(&mut self) {
+        self.bell().get_up();
+        self.board.wake_up(self.bell());
+    }
+}
+
+const _: () = assert!(INLINE_HEAD < BODY_BYTES);

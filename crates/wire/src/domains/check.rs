@@ -1,0 +1,252 @@
+//! Whether what a domain says can be meant: that the instances that it speaks of are its own, that channels exist, that
+//! no text and no path is out of bounds. Nothing that has passed can lead the head out of a table or a directory.
+
+use super::{
+    Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_PIECE, MAX_TEXT, VERSION,
+};
+use std::path::{Component, Path};
+
+/// The extent of a run: what numbers there are.
+#[derive(Debug, Clone, Default)]
+pub struct Extent {
+    /// The domain of each instance.
+    pub placement: Vec<u32>,
+    pub channels: usize,
+}
+
+impl Extent {
+    /// Whether domain `domain` may say this.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, domain: u32, message: &FromAgent) -> Result<(), String> {
+        match message {
+            FromAgent::Join(join) => {
+                short(&join.host)?;
+                short(&join.scratch)?;
+                join.addresses.iter().try_for_each(|address| short(address))
+            }
+            FromAgent::Reports(reports) => reports.iter().try_for_each(|report| self.report(domain, report)),
+            FromAgent::Snapshot(snapshot) => self.snapshot(domain, snapshot),
+            FromAgent::Files(pieces) => pieces.iter().try_for_each(|piece| self.piece(domain, piece)),
+            FromAgent::Over(outcome) => outcome.iter().try_for_each(|outcome| self.outcome(outcome)),
+            FromAgent::Unable(why) => short(why),
+        }
+    }
+
+    fn owns(&self, domain: u32, instance: u32) -> Result<(), String> {
+        match self.placement.get(instance as usize) {
+            Some(&owner) if owner == domain => Ok(()),
+            Some(owner) => Err(format!("it speaks of instance {instance}, which is domain {owner}'s")),
+            None => Err(format!("it speaks of instance {instance}, and there are {}", self.placement.len())),
+        }
+    }
+
+    fn channel(&self, channel: u32) -> Result<(), String> {
+        if (channel as usize) < self.channels {
+            return Ok(());
+        }
+        Err(format!("it speaks of channel {channel}, and there are {}", self.channels))
+    }
+
+    fn report(&self, domain: u32, report: &Report) -> Result<(), String> {
+        match report {
+            Report::Registered { instance, language, .. } => {
+                self.owns(domain, *instance).and_then(|()| short(language))
+            }
+            Report::Exited { instance, .. } => self.owns(domain, *instance),
+            Report::Said { instance, text, .. } => self.owns(domain, *instance).and_then(|()| short(text)),
+            Report::Remark { text, .. } => short(text),
+            Report::Ending(outcome) => self.outcome(outcome),
+        }
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> Result<(), String> {
+        let Outcome::Failed(failure) = outcome else { return Ok(()) };
+        if failure.instance.is_some_and(|instance| instance as usize >= self.placement.len()) {
+            return Err("it blames an instance that there is not".into());
+        }
+        short(&failure.what)?;
+        failure.said.iter().try_for_each(|said| short(said))
+    }
+
+    fn snapshot(&self, domain: u32, snapshot: &Snapshot) -> Result<(), String> {
+        for row in &snapshot.rows {
+            self.owns(domain, row.instance)?;
+            row.page.iter().try_for_each(|page| self.page(page))?;
+        }
+        for lane in &snapshot.lanes {
+            self.owns(domain, lane.instance)?;
+            self.page(&lane.page)?;
+        }
+        Ok(())
+    }
+
+    fn page(&self, page: &Page) -> Result<(), String> {
+        match page.waits.as_ref().map(|waits| &waits.what) {
+            Some(Awaited::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
+            Some(Awaited::Credit(channel, _)) => self.channel(*channel),
+            Some(Awaited::Slots(instance)) if *instance as usize >= self.placement.len() => {
+                Err(format!("it waits for instance {instance}, and there are {}", self.placement.len()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn piece(&self, domain: u32, piece: &Piece) -> Result<(), String> {
+        self.owns(domain, piece.instance)?;
+        let plain = Path::new(&piece.path).components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || piece.path.is_empty() || piece.path.len() > 4096 || piece.path.contains('\0') {
+            return Err(format!(
+                "it sends the file {:?}, which is not below an instance's directory",
+                piece.path
+            ));
+        }
+        if piece.bytes.len() > MAX_PIECE || piece.offset.checked_add(MAX_PIECE as u64).is_none() {
+            return Err(format!("it sends {} bytes of a file at once", piece.bytes.len()));
+        }
+        Ok(())
+    }
+}
+
+impl Begin {
+    /// Whether an agent, as domain `me`, can do what this says.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, me: u32) -> Result<(), String> {
+        if self.version != VERSION {
+            return Err(format!(
+                "the head speaks version {} of the protocol, and this agent {VERSION}",
+                self.version
+            ));
+        }
+        if me as usize >= self.domains.len() {
+            return Err(format!("the run has {} domains, and this is domain {me}", self.domains.len()));
+        }
+        self.plan.check(self.domains.len())
+    }
+}
+
+impl Plan {
+    /// Whether every number in it refers to something.
+    fn check(&self, domains: usize) -> Result<(), String> {
+        for instance in &self.instances {
+            let known = (instance.domain as usize) < domains
+                && (instance.ports as usize) < self.ports.len()
+                && instance.program.is_none_or(|program| (program as usize) < self.programs.len());
+            if !known {
+                return Err(format!("the plan has {} refer to what is not there", instance.name));
+            }
+            let first = instance.shares.map(|first| self.instances.get(first as usize));
+            if first.is_some_and(|first| first.is_none_or(|first| first.domain != instance.domain)) {
+                return Err(format!("{} is to share a process of another domain", instance.name));
+            }
+            let home = Path::new(&instance.home);
+            if !home.components().all(|part| matches!(part, Component::Normal(_))) {
+                return Err(format!("{} has no directory below the run's: {:?}", instance.name, instance.home));
+            }
+        }
+        for (number, channel) in self.channels.iter().enumerate() {
+            for end in [channel.from, channel.to] {
+                let instance = self.instances.get(end.instance as usize);
+                let ports = instance.and_then(|instance| self.ports.get(instance.ports as usize));
+                if ports.is_none_or(|ports| end.port as usize >= ports.len()) {
+                    return Err(format!("channel {number} of the plan ends at no port"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn short(text: &str) -> Result<(), String> {
+    if text.len() <= MAX_TEXT {
+        return Ok(());
+    }
+    Err(format!("it sends a text of {} bytes", text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+    use super::*;
+
+    fn extent() -> Extent {
+        Extent { placement: vec![0, 1, 2], channels: 4 }
+    }
+
+    fn row(instance: u32, what: Awaited) -> FromAgent {
+        let waits = Waits { what, age: 0, timed: false, holding: false };
+        let page = Some(Page { waits: Some(waits), ..Page::default() });
+        let row = Row { instance, phase: Phase::Running, pid: None, stopped: false, page };
+        FromAgent::Snapshot(Box::new(Snapshot { rows: vec![row], ..Snapshot::default() }))
+    }
+
+    #[test]
+    fn a_domain_speaks_of_its_own_instances_only() {
+        let said = |instance| FromAgent::Reports(vec![Report::Said { instance, level: 1, text: "x".into() }]);
+        assert_eq!(extent().check(1, &said(1)), Ok(()));
+        assert!(extent().check(1, &said(2)).unwrap_err().contains("domain 2's"));
+        assert!(extent().check(1, &said(3)).unwrap_err().contains("there are 3"));
+        assert!(extent().check(1, &row(0, Awaited::Memory)).is_err());
+    }
+
+    #[test]
+    fn a_wait_is_for_channels_that_there_are() {
+        assert_eq!(extent().check(1, &row(1, Awaited::Message(vec![0, 3]))), Ok(()));
+        assert!(extent().check(1, &row(1, Awaited::Message(vec![0, 4]))).is_err());
+        assert!(extent().check(1, &row(1, Awaited::Credit(4, 1))).is_err());
+        assert!(extent().check(1, &row(1, Awaited::Slots(3))).is_err());
+    }
+
+    #[test]
+    fn no_file_leads_out_of_its_instances_directory() {
+        let piece = |path: &str, offset, len| {
+            FromAgent::Files(vec![Piece { instance: 2, path: path.into(), offset, bytes: vec![0; len] }])
+        };
+        assert_eq!(extent().check(2, &piece("workdir/a/b.csv", 0, MAX_PIECE)), Ok(()));
+        for path in ["", "/etc/passwd", "../other/output.log", "workdir/../../../x", "./x", "a\0b"] {
+            assert!(extent().check(2, &piece(path, 0, 1)).is_err(), "{path:?}");
+        }
+        assert!(extent().check(2, &piece("a", 0, MAX_PIECE + 1)).is_err());
+        assert!(extent().check(2, &piece("a", u64::MAX, 1)).is_err());
+    }
+
+    #[test]
+    fn a_plan_that_refers_to_nothing_is_refused() {
+        let instance = |domain| Instance { name: "a".into(), domain, ..Instance::default() };
+        let plan = Plan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..Plan::default() };
+        let begin = Begin {
+            version: VERSION,
+            plan,
+            domains: vec![Domain::default(), Domain::default()],
+            ..Begin::default()
+        };
+        assert_eq!(begin.check(1), Ok(()));
+        assert!(begin.check(2).is_err());
+        let wrong: [fn(&mut Begin); 6] = [
+            |begin| begin.version += 1,
+            |begin| begin.plan.instances[0].domain = 2,
+            |begin| begin.plan.instances[0].ports = 1,
+            |begin| begin.plan.instances[1].shares = Some(0),
+            |begin| begin.plan.instances[1].home = "../elsewhere".into(),
+            |begin| begin.plan.channels.push(Channel::default()),
+        ];
+        for (number, spoil) in wrong.iter().enumerate() {
+            let mut begin = begin.clone();
+            spoil(&mut begin);
+            assert!(begin.check(1).is_err(), "mistake {number}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_nothing_else() {
+        let message = row(1, Awaited::Credit(3, 77));
+        let bytes = crate::control::to_bytes(&message);
+        assert_eq!(from_bytes::<FromAgent>(&bytes), Ok(message));
+        for cut in 0..bytes.len() {
+            assert!(from_bytes::<FromAgent>(&bytes[..cut]).is_err());
+        }
+    }
+}

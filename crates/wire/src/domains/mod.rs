@@ -1,0 +1,263 @@
+//! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
+//! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `seen` what it tells of
+//! its instances. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
+//! whatever names an instance or a channel is checked before it is believed (`check`).
+
+mod check;
+mod plan;
+mod seen;
+
+pub use check::Extent;
+pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
+pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tally, Waits};
+
+use minicbor::{Decode, Encode};
+
+/// Version of this protocol. The head refuses others with a message that names both.
+pub const VERSION: u32 = 1;
+/// Longest message that either side accepts, bytes.
+pub const MAX_MESSAGE: usize = 256 << 20;
+/// Bytes of files that an agent may have under way.
+pub const FILES_UNDER_WAY: u64 = 8 << 20;
+/// Most bytes of a file in one message.
+pub const MAX_PIECE: usize = 256 << 10;
+/// Longest line for the log, bytes; what is longer is cut by whoever sends it.
+pub const MAX_TEXT: usize = 1 << 20;
+
+/// From the agent of a domain to the head.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub enum FromAgent {
+    /// First of all: who is there, and what it has.
+    #[n(0)]
+    Join(#[n(0)] Join),
+    /// Something happened, in this order.
+    #[n(1)]
+    Reports(#[n(0)] Vec<Report>),
+    /// How the instances stand.
+    #[n(2)]
+    Snapshot(#[n(0)] Box<Snapshot>),
+    /// Of the files of its instances, where the run directory is not the same file system.
+    #[n(3)]
+    Files(#[n(0)] Vec<Piece>),
+    /// No process of the domain is left. How the run ended there, if it was told or found that it ends.
+    #[n(4)]
+    Over(#[n(0)] Option<Outcome>),
+    /// It cannot do what `Begin` wants.
+    #[n(5)]
+    Unable(#[n(0)] String),
+}
+
+/// From the head to the agent of a domain.
+#[derive(Debug, Clone, PartialEq, Encode, Decode)]
+pub enum FromHead {
+    /// Start your instances.
+    #[n(0)]
+    Begin(#[n(0)] Box<Begin>),
+    /// You cannot take part, or need not any more.
+    #[n(1)]
+    Refused(#[n(0)] String),
+    /// Do this, in this order.
+    #[n(2)]
+    Orders(#[n(0)] Vec<Order>),
+    /// All is over and written down; go.
+    #[n(3)]
+    Bye,
+    /// So many bytes of your files were written down, in all.
+    #[n(4)]
+    Wrote(#[n(0)] u64),
+}
+
+/// Who is there, and what it has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Join {
+    #[n(0)]
+    pub version: u32,
+    /// The version of Ligament.
+    #[n(1)]
+    pub ligament: String,
+    /// The machine's name.
+    #[n(2)]
+    pub host: String,
+    /// Cores that its instances may use.
+    #[n(3)]
+    pub cores: u32,
+    /// Bytes of memory that the machine can spare.
+    #[n(4)]
+    pub memory: u64,
+    /// Where other domains can dial it, as `address:port`.
+    #[n(5)]
+    pub addresses: Vec<String>,
+    #[n(6)]
+    pub pid: u32,
+    /// Where its instances have their files if the run directory is not to be seen from there.
+    #[n(7)]
+    pub scratch: String,
+}
+
+/// What an agent begins with.
+#[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
+pub struct Begin {
+    #[n(0)]
+    pub version: u32,
+    /// The whole run; numbers are the same in all domains.
+    #[n(1)]
+    pub plan: Plan,
+    /// All domains, by number; the first is the head.
+    #[n(2)]
+    pub domains: Vec<Domain>,
+    /// The run directory, as the head sees it.
+    #[n(3)]
+    pub directory: String,
+    /// What a file of the run directory holds, by which an agent knows that it sees the same directory.
+    #[n(4)]
+    pub marker: String,
+    /// Where the model was read from.
+    #[n(5)]
+    pub model_directory: String,
+    /// How much is kept of what each instance prints, bytes.
+    #[n(6)]
+    pub output: u64,
+}
+
+/// A domain of the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Domain {
+    /// What people call it.
+    #[n(0)]
+    pub name: String,
+    /// The machine's name.
+    #[n(1)]
+    pub host: String,
+    /// Where it can be dialled.
+    #[n(2)]
+    pub addresses: Vec<String>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub enum Exit {
+    #[n(0)]
+    Status(#[n(0)] i32),
+    #[n(1)]
+    Signal(#[n(0)] i32),
+    #[n(2)]
+    Unknown,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Failure {
+    #[n(0)]
+    pub instance: Option<u32>,
+    #[n(1)]
+    pub what: String,
+    #[n(2)]
+    pub said: Option<String>,
+    #[n(3)]
+    pub exit: Option<Exit>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Outcome {
+    #[n(0)]
+    Done,
+    #[n(1)]
+    Failed(#[n(0)] Failure),
+    #[n(2)]
+    Stopped,
+    #[n(3)]
+    Interrupted,
+}
+
+/// Something for the run's log and its record.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Report {
+    #[n(0)]
+    Registered {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        pid: u32,
+        #[n(2)]
+        language: String,
+    },
+    #[n(1)]
+    Exited {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        exit: Exit,
+    },
+    /// An instance's own line. Levels as `control` has them.
+    #[n(2)]
+    Said {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        level: u8,
+        #[n(2)]
+        text: String,
+    },
+    /// A line of the agent's.
+    #[n(3)]
+    Remark {
+        #[n(0)]
+        level: u8,
+        #[n(1)]
+        text: String,
+    },
+    /// The run begins to end there.
+    #[n(4)]
+    Ending(#[n(0)] Outcome),
+}
+
+/// What an agent is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub enum Order {
+    /// The budget of a channel becomes so many bytes.
+    #[n(0)]
+    Budget {
+        #[n(0)]
+        channel: u32,
+        #[n(1)]
+        bytes: u64,
+    },
+    /// These instances are to look once more for what they wait for. Goes to every domain, also with none.
+    #[n(1)]
+    Look {
+        #[n(0)]
+        round: u64,
+        #[n(1)]
+        instances: Vec<u32>,
+    },
+    /// The run ends in this way.
+    #[n(2)]
+    End(#[n(0)] Outcome),
+    /// The time for ending cleanly is over.
+    #[n(3)]
+    Hurry,
+}
+
+/// A piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Piece {
+    /// Whose it is.
+    #[n(0)]
+    pub instance: u32,
+    /// Below the directory of the instance's process, such as `output.log` or `workdir/result.csv`.
+    #[n(1)]
+    pub path: String,
+    #[n(2)]
+    pub offset: u64,
+    #[cbor(n(3), with = "minicbor::bytes")]
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a message; the error says what is wrong with it.
+pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, String> {
+    if bytes.len() > MAX_MESSAGE {
+        return Err(format!("a message of {} bytes, where {MAX_MESSAGE} are the most", bytes.len()));
+    }
+    crate::control::from_bytes(bytes)
+}
