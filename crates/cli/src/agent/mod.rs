@@ -48,8 +48,8 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let addresses = listener.addresses();
     let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, tuning(arguments.patience));
     net.listen(listener);
-    net.dial(0, invitation.head.clone(), STREAMS);
     let (carrier, mut heard) = connect(net)?;
+    carrier.dial(0, invitation.head.clone(), STREAMS);
     let join = Join {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,9 +3,9 @@
 use super::{Runtime, ToStart, REDRAW};
 use crate::client::of_instances;
 use crate::observe::{gained, see_stopped, see_threads};
-use ligament_agent::{Drain, Gained, Guard, Heard, Host, InstanceView, Order, Report, RunView, Started, State};
+use ligament_agent::{Drain, Gained, Guard, Heard, Host, Order, Report, RunView, Started, State};
 use ligament_manager::timeline::{self, Recording};
-use ligament_manager::{output_in, workdir_in, Level, Moment, Observation};
+use ligament_manager::{output_in, workdir_in, Level, Moment};
 use std::time::Duration;
 
 impl Runtime<'_> {

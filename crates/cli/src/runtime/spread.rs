@@ -121,8 +121,8 @@ impl<'a> Runtime<'a> {
         let addresses = listener.addresses();
         let mut net = Net::new(keys.clone(), 0, spread.encrypt, crate::paths::tuning(spread.patience));
         net.listen(listener);
-        expected.iter().for_each(|one| net.expect(one.domain));
         let (carrier, mut heard) = connect(net)?;
+        expected.iter().for_each(|one| carrier.expect(one.domain));
         let file = self.directory.path().join(INVITATION);
         let invitation = Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, keys);
         invitation.write(&file).map_err(|error| error.to_string())?;
