@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import programs
@@ -74,7 +75,6 @@ exec ligament "$@"
     site.write_text(site.read_text() + f"ligament: {looker}\n")
     keys = []
 
-    import subprocess
     run = subprocess.Popen(["ligament", "run", "counting.ymmsl", "--hosts=east", "--overcommit", f"--site={site}",
                             "--run-dir=r", "-s", "pause=0.05"],
                            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
@@ -126,4 +126,4 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
     assert "steps: 7" in (work / "runs/latest/settings.yaml").read_text()
     assert not (tmp_path / "runs").exists()
     over = call("ligament", "cancel", "latest", "--site", far, cwd=tmp_path)
-    assert over.returncode == 1 and "is over (COMPLETED)" in over.stderr
+    assert over.returncode == 1 and "is not running: it is done" in over.stderr

@@ -4,7 +4,7 @@
 use crate::arguments::print;
 use ligament_launch::jobs::{self, JobState};
 use ligament_launch::site::find_site;
-use ligament_manager::{find_run, Moment, RunDirectory, JOB};
+use ligament_manager::{find_run, Moment, RunDirectory, RunState, JOB};
 
 /// A job, as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +99,12 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
         }
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
+    // A job may still be cleared away when its run is over.
+    if let Some(record) = crate::client::record_of(&run).ok().filter(|record| record.state != RunState::Running)
+    {
+        let error = format!("{} is not running: it is {}", run.name(), record.state.name());
+        return crate::fail(arguments.json, &error, crate::FAILED);
+    }
     match jobs::state(&job.job) {
         Ok(JobState::Over { how }) => {
             let error = format!("{} is not running: its job {} is over ({how})", run.name(), job.job);
