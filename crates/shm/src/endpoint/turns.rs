@@ -6,6 +6,10 @@
 const KEPT_NS: u64 = 500_000;
 /// The most waits that go by before yielding is tried again.
 const MOST: u32 = 256;
+/// Yields without lingering before it is tried again.
+const TRY_AFTER: u32 = 16;
+/// How much lingering that paid is remembered.
+const MOST_LUCK: u32 = 8;
 
 /// What an endpoint has learnt of its core.
 #[derive(Debug, Default)]
@@ -15,7 +19,7 @@ pub(crate) struct Turns {
     /// How many it were the last time.
     last: u32,
     /// How often lingering after a yield has been worth while lately.
-    luck: i32,
+    luck: u32,
     /// Yields since it was tried.
     untried: u32,
 }
@@ -41,13 +45,14 @@ impl Turns {
     /// A yield is over and nothing has come: whether to look on for a moment before the next one.
     pub fn may_linger(&mut self) -> bool {
         self.untried += 1;
-        self.luck > 0 || self.untried >= 16
+        self.luck > 0 || self.untried >= TRY_AFTER
     }
 
     /// Looked on for a moment, and something came or not.
     pub fn lingered(&mut self, came: bool) {
         self.untried = 0;
-        self.luck = if came { (self.luck + 2).min(8) } else { (self.luck - 1).max(-1) };
+        // One that pays saves a switch of processes, which costs twice as much as one in vain.
+        self.luck = if came { (self.luck + 2).min(MOST_LUCK) } else { self.luck.saturating_sub(1) };
     }
 
     /// A wait ended while it yielded.
@@ -67,6 +72,24 @@ mod tests {
             assert!(turns.may_yield());
             assert!(!turns.took(20_000));
         }
+    }
+
+    #[test]
+    fn lingering_goes_on_while_it_pays_one_time_in_three_and_is_tried_again_after_it_did_not() {
+        let mut turns = Turns::default();
+        let until_tried = |turns: &mut Turns| (1..).find(|_| turns.may_linger()).unwrap();
+        until_tried(&mut turns);
+        turns.lingered(true);
+        for i in 0..300 {
+            assert!(turns.may_linger(), "after {i}");
+            turns.lingered(i % 3 == 1);
+        }
+        for _ in 0..20 {
+            turns.lingered(false);
+        }
+        assert_eq!(until_tried(&mut turns), TRY_AFTER);
+        turns.lingered(false);
+        assert_eq!(until_tried(&mut turns), TRY_AFTER);
     }
 
     #[test]

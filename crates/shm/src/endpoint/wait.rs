@@ -147,19 +147,7 @@ impl<C: Custodian> Endpoint<C> {
             for _ in 0..4 {
                 self.custodian.give_way();
                 self.take_in()?;
-                let mut over = done(self)?;
-                if !over && self.turns.may_linger() {
-                    for _ in 0..LINGER {
-                        std::hint::spin_loop();
-                        self.take_in()?;
-                        over = done(self)?;
-                        if over {
-                            break;
-                        }
-                    }
-                    self.turns.lingered(over);
-                }
-                if over {
+                if done(self)? || self.turns.may_linger() && self.linger(done)? {
                     if self.look_at_clock(wait) {
                         self.turns.paid();
                     }
@@ -170,6 +158,21 @@ impl<C: Custodian> Endpoint<C> {
             self.look_at_clock(wait);
         }
         Ok(false)
+    }
+
+    /// Looks on for a moment, since it is this endpoint's turn now. Whether the wait is over.
+    fn linger(&mut self, done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>) -> Result<bool, ShmError> {
+        let mut over = false;
+        for _ in 0..LINGER {
+            std::hint::spin_loop();
+            self.take_in()?;
+            over = done(self)?;
+            if over {
+                break;
+            }
+        }
+        self.turns.lingered(over);
+        Ok(over)
     }
 
     /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.

@@ -1,0 +1,51 @@
+// Land as a linear reservoir: what runs off is what it has stored, divided by its delay. It is asked with the rain of
+// an interval, and answers with the mean runoff in it.
+#include <ligament.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static lig_instance *instance;
+static lig_error error;
+
+static void check(lig_status status) {
+    if (status == LIG_OK) return;
+    fprintf(stderr, "%s\n", error.message);
+    exit(1);
+}
+
+static double setting(const char *name) {
+    double value;
+    check(lig_get_setting_float(instance, name, &value, &error));
+    return value;
+}
+
+int main(void) {
+    const lig_port ports[] = {{LIG_F_INIT, "rain"}, {LIG_O_F, "runoff"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 2};
+    check(lig_instance_create(&options, &instance, &error));
+    const double area = 1e6 * setting("area"), delay = setting("delay"), interval = setting("weather_interval");
+    const double kept = exp(-interval / delay);
+    double stored = setting("runoff") * delay;  // m^3
+
+    bool again;
+    for (check(lig_reuse_instance(instance, &again, &error)); again;
+         check(lig_reuse_instance(instance, &again, &error))) {
+        lig_message *rain;
+        lig_times times;
+        double fallen;  // m/s
+        check(lig_receive(instance, "rain", NULL, &rain, &error));
+        check(lig_message_times(rain, &times, &error));
+        check(lig_value_float(lig_message_value(rain), &fallen, &error));
+        lig_message_free(rain);
+
+        const double came = fallen * area, before = stored;
+        stored = stored * kept + came * delay * (1 - kept);
+        const lig_send_options at = {.size = sizeof at,
+                                     .timestamp = times.timestamp,
+                                     .next_timestamp = times.next_timestamp,
+                                     .has_next_timestamp = times.has_next_timestamp};
+        check(lig_send_float(instance, "runoff", &at, came + (before - stored) / interval, &error));
+    }
+    lig_instance_free(instance);
+}

@@ -1,0 +1,92 @@
+"""The collector: gathers what all reaches write down, and the weather's report, into one file and one picture."""
+
+import matplotlib
+import numpy as np
+from ligament import Instance, Operator
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+
+def receive_all(instance, port, slot=None):
+    """All messages of a port, or of one slot of it."""
+    messages = [instance.receive(port, slot)]
+    while messages[-1].next_timestamp is not None:
+        messages.append(instance.receive(port, slot))
+    return messages
+
+
+def gather(instance, reaches):
+    """Everything, under names such as "river.levels": an array [frame, cell]."""
+    found = {name: [] for reach in reaches for name in (f"{reach}.levels", f"{reach}.discharges")}
+    more = True
+    while more:
+        for slot, reach in enumerate(reaches):
+            for what in ("levels", "discharges"):
+                film = instance.receive(what, slot)
+                found[f"{reach}.{what}"].append(film.data.T)
+                more = film.next_timestamp is not None
+    found = {name: np.concatenate(films) for name, films in found.items()}
+    for slot, reach in enumerate(reaches):
+        found[f"{reach}.balance"] = instance.receive("balances", slot).data[:, 0]
+    if instance.is_connected("report"):
+        reports = receive_all(instance, "report")
+        found["weather.time"] = np.array([report.timestamp for report in reports])
+        for what in ("sea", "rain"):
+            found[f"weather.{what}"] = np.array([report.data[what] for report in reports])
+    return found
+
+
+def draw(found, route, dx, file):
+    """The way to the sea over time, the levels at the lower ends, and what flows there."""
+    hours = found["time"] / 3600
+    colours = dict(zip(route, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(route)))))
+    plt.rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
+    figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12, 6.4), layout="constrained")
+
+    discharge = np.concatenate([found[f"{reach}.discharges"][:, 1:] for reach in route], axis=1)
+    ends = dx / 1000 * np.cumsum([found[f"{reach}.levels"].shape[1] for reach in route])
+    way = axes["way"]
+    image = way.imshow(
+        discharge, origin="lower", aspect="auto", cmap="YlGnBu", vmin=0, extent=(0, ends[-1], 0, hours[-1])
+    )
+    figure.colorbar(image, ax=way, label="discharge towards the sea [m³/s]", pad=0.02)
+    for begin, end, reach in zip([0, *ends], ends, route):
+        way.axvline(end, color="black", linewidth=0.8)
+        way.text((begin + end) / 2, 0.98 * hours[-1], reach, ha="center", va="top")
+    way.set(xlabel="way from the hills to the sea [km]", ylabel="time [h]", title="A flood on its way to the sea")
+
+    for reach in route:
+        axes["levels"].plot(hours, found[f"{reach}.levels"][:, -1], color=colours[reach], label=reach)
+        axes["flows"].plot(hours, found[f"{reach}.discharges"][:, -1], color=colours[reach], label=reach)
+    if "weather.time" in found:
+        reported = found["weather.time"] / 3600
+        axes["levels"].plot(reported, found["weather.sea"], "--", color="grey", linewidth=1, label="sea")
+        rain = axes["flows"].twinx()
+        rain.fill_between(reported, 3.6e6 * found["weather.rain"], color="tab:blue", alpha=0.25, linewidth=0)
+        rain.set(ylabel="rain [mm/h]", ylim=(12, 0))
+    axes["levels"].set(title="Level at the lower end of each reach", ylabel="m above mean sea level", xticklabels=[])
+    axes["flows"].set(title="Discharge there, and rain", xlabel="time [h]", ylabel="m³/s")
+    axes["levels"].margins(y=0.15)
+    axes["levels"].legend(ncols=len(route) + 1, fontsize=8, loc="upper right", frameon=False)
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+
+
+def main():
+    instance = Instance({Operator.S: ["levels[]", "discharges[]", "balances[]", "report"]})
+    while instance.reuse_instance():
+        reaches = instance.get_setting("reaches", "str").split()
+        if len(reaches) != instance.get_port_length("levels"):
+            joined = instance.get_port_length("levels")
+            raise ValueError(f"the setting `reaches` names {len(reaches)}, and {joined} are joined to this collector")
+        found = gather(instance, reaches)
+        frames = len(found[f"{reaches[0]}.levels"])
+        found["time"] = instance.get_setting("frame_interval", "float") * np.arange(1, frames + 1)
+        np.savez("canal_network.npz", **found)
+        route, dx = instance.get_setting("route", "str").split(), instance.get_setting("dx", "float")
+        draw(found, route, dx, "canal_network.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The controller: gives each gate and pump the order that brings the level it is to hold back to its target."""
+
+from ligament import Instance, Message, Operator
+
+
+class Regulator:
+    """Proportional and integral control of one structure, which opens (0 to 1) as the level [m] rises."""
+
+    def __init__(self, target, gain, integral_time, opening):
+        self.target, self.gain, self.integral_time = target, gain, integral_time
+        self.opening, self.error = opening, 0.0
+
+    def order(self, level, interval):
+        """The opening for the next `interval` [s]. What is clipped is not made up for later."""
+        error = level - self.target
+        self.opening += self.gain * (error - self.error + error * interval / self.integral_time)
+        self.opening = min(1.0, max(0.0, self.opening))
+        self.error = error
+        return self.opening
+
+
+def main():
+    instance = Instance({Operator.F_INIT: ["levels[]"], Operator.O_F: ["orders[]"]})
+    interval = instance.get_setting("gauge_interval", "float")
+    structures = instance.get_port_length("orders")
+    settings = {name: instance.get_setting(name, "[float]") for name in ("targets", "gains", "integral_times", "openings")}
+    for name, values in settings.items():
+        if len(values) != structures:
+            raise ValueError(f"the setting `{name}` has {len(values)} values, and there are {structures} structures")
+    regulators = [Regulator(*values) for values in zip(*settings.values())]
+
+    # It is asked once in every interval, and keeps its regulators in between.
+    while instance.reuse_instance():
+        seen = [instance.receive("levels", slot) for slot in range(structures)]
+        for slot, (level, regulator) in enumerate(zip(seen, regulators)):
+            order = regulator.order(level.data, interval)
+            instance.send("orders", Message(level.timestamp, level.next_timestamp, order), slot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+// What a controller wants of a gate or pump: 0 is shut or still, 1 is open or at full speed.
+#pragma once
+#include <ligament/ligament.hpp>
+
+#include <limits>
+
+// An order holds until the next one is due. Where nobody gives orders, all stands open.
+class Order {
+public:
+    explicit Order(ligament::Instance &instance) : instance_(instance), obeys_(instance.is_connected("order")) {}
+
+    double at(double time) {
+        if (obeys_ && time > next_) {
+            const ligament::Message order = instance_.receive("order");
+            opening_ = order.data().as<double>();
+            next_ = order.has_next_timestamp() ? order.next_timestamp() : std::numeric_limits<double>::infinity();
+        }
+        return opening_;
+    }
+
+private:
+    ligament::Instance &instance_;
+    const bool obeys_;
+    double opening_ = 1.0;
+    double next_ = -std::numeric_limits<double>::infinity();
+};

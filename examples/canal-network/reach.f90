@@ -1,0 +1,120 @@
+! A reach: shallow water in a channel with a rectangular section. In each step it shows its levels at both ends, and is
+! told what flows through the structures there. What flows in between it computes itself.
+program reach
+   use ligament_calls
+   implicit none
+
+   real(c_double), parameter :: GRAVITY = 9.81d0
+   type :: inflow   ! what flows through a structure, until its next message
+      real(c_double) :: now = 0, until = -huge(1d0)
+   end type
+
+   call join([LIG_O_I, LIG_O_I, LIG_O_I, LIG_O_I, LIG_O_I, LIG_S, LIG_S, LIG_S, LIG_O_F], &
+      [character(len=11) :: 'level_above', 'level_below', 'gauge', 'levels', 'discharges', &
+      'above[]', 'below[]', 'lateral[]', 'balance'])
+   do while (reuse_instance())
+      call simulate()
+   end do
+   call lig_instance_free(instance)
+
+contains
+
+   subroutine simulate()
+      real(c_double), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
+      type(inflow), allocatable :: above(:), below(:), lateral(:)
+      type(lig_send_options) :: now
+      real(c_double) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
+      integer :: n, i, step, steps, per_gauge, per_frame, per_film, frame
+
+      t_max = setting('t_max')
+      dt = setting('dt')
+      dx = setting('dx')
+      width = setting('width')
+      roughness = setting('roughness')
+      n = nint(setting('cells'))
+      if (n < 1) call fail('cells must be 1 or more')
+      steps = times_in('dt', 't_max')
+      per_gauge = times_in('dt', 'gauge_interval')
+      per_frame = times_in('dt', 'frame_interval')
+      per_film = times_in('frame_interval', 'film_interval')
+
+      bed = [(setting('bed_above') + (setting('bed_below') - setting('bed_above')) * (i - 0.5d0) / n, i = 1, n)]
+      level = spread(setting('level'), 1, n)
+      if (any(level <= bed)) call fail('the reach is dry at the start: level must be above bed_above and bed_below')
+      if (dt * sqrt(GRAVITY * maxval(level - bed)) > 0.7d0 * dx) &
+         call fail('dt is too long a step for waves in water as deep as this; use at most 0.7 dx / sqrt(9.81 depth)')
+      allocate (flow(0:n), levels(n, per_film), flows(0:n, per_film))
+      flow = 0
+      allocate (above(slots('above')), below(slots('below')), lateral(slots('lateral')))
+      balance = 0
+      balance(1, 1) = width * dx * sum(level - bed)
+
+      frame = 0
+      do step = 0, steps - 1
+         time = step * dt
+         now = at(time, time + dt, step + 1 < steps)
+         call send_number('level_above', now, level(1))
+         call send_number('level_below', now, level(n))
+         if (mod(step, per_gauge) == 0) &
+            call send_number('gauge', at(time, time + per_gauge * dt, step + per_gauge < steps), level(n))
+
+         call advance(level, bed, flow(1:n - 1), width, roughness, dt, dx)
+         flow(0) = total('above', above, time + dt / 2)
+         flow(n) = total('below', below, time + dt / 2)
+         beside = total('lateral', lateral, time + dt / 2)
+         level = level + dt / (width * dx) * (flow(:n - 1) - flow(1:) + beside / n)
+         balance(3:5, 1) = balance(3:5, 1) + dt * [flow(0), flow(n), beside]
+
+         if (mod(step + 1, per_frame) == 0) then
+            frame = frame + 1
+            levels(:, frame) = level
+            flows(:, frame) = flow
+         end if
+         if (frame == per_film .or. step + 1 == steps) then
+            now = at(time + dt, min(time + dt + per_film * per_frame * dt, t_max), step + 1 < steps)
+            call send_array('levels', now, levels(:, :frame))
+            call send_array('discharges', now, flows(:, :frame))
+            frame = 0
+         end if
+      end do
+      balance(2, 1) = width * dx * sum(level - bed)
+      call send_array('balance', at(t_max, t_max, .false.), balance)
+   end subroutine
+
+   ! The flow through the faces between cells, after a step: the local inertial equation, friction implicit.
+   subroutine advance(level, bed, flow, width, roughness, dt, dx)
+      real(c_double), intent(in) :: level(:), bed(:), width, roughness, dt, dx
+      real(c_double), intent(inout) :: flow(:)
+      real(c_double), dimension(size(flow)) :: depth, area, radius, friction
+      integer :: n
+      n = size(level)
+      depth = max(level(:n - 1), level(2:)) - max(bed(:n - 1), bed(2:))
+      if (.not. all(depth > 0)) call fail('the reach has run dry; let in more water, take out less, or use a shorter dt')
+      area = width * depth
+      radius = area / (width + 2 * depth)
+      friction = GRAVITY * dt * roughness**2 * abs(flow) / (area * radius**(4d0 / 3))
+      flow = (flow - GRAVITY * dt * area * (level(2:) - level(:n - 1)) / dx) / (1 + friction)
+   end subroutine
+
+   ! What comes through all slots of a port at a time. A slot is received from when its last message is over.
+   real(c_double) function total(port, flows, time)
+      character(len=*), intent(in) :: port
+      type(inflow), intent(inout) :: flows(:)
+      real(c_double), intent(in) :: time
+      integer :: slot
+      total = 0
+      do slot = 1, size(flows)
+         if (time > flows(slot)%until) call receive_number(port, slot - 1, flows(slot)%now, flows(slot)%until)
+         total = total + flows(slot)%now
+      end do
+   end function
+
+   ! How many times a time of the settings has another one in it.
+   integer function times_in(part, name)
+      character(len=*), intent(in) :: part, name
+      real(c_double) :: ratio
+      ratio = setting(name) / setting(part)
+      times_in = nint(ratio)
+      if (times_in < 1 .or. abs(times_in - ratio) > 1d-6) call fail(name // ' must be a multiple of ' // part)
+   end function
+end program

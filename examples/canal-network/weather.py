@@ -1,0 +1,42 @@
+"""The weather: a storm that passes over one hill after the other, and the sea, with tide and the storm's surge."""
+
+from math import cos, exp, pi
+
+from ligament import Instance, Message, Operator
+
+
+def rain(time, place, drizzle, storm, storm_duration, storm_speed, storm_rain):
+    """Rain [m/s] at a time, `place` hills along the way of the storm."""
+    late = (time - storm - place * storm_speed) / storm_duration
+    return (drizzle + storm_rain * exp(-(late**2))) / 3.6e6
+
+
+def sea_level(time, tide, tide_period, surge, surge_time, surge_duration):
+    """The level of the sea [m]."""
+    return tide * cos(2 * pi * time / tide_period) + surge * exp(-(((time - surge_time) / surge_duration) ** 2))
+
+
+def main():
+    instance = Instance({Operator.O_I: ["rain[]", "polder_rain", "sea", "report"]})
+    while instance.reuse_instance():
+        ask = lambda *names: [instance.get_setting(name, "float") for name in names]
+        t_max, dt, interval = ask("t_max", "dt", "weather_interval")
+        storm = ask("drizzle", "storm", "storm_duration", "storm_speed", "storm_rain")
+        tides = ask("tide", "tide_period", "surge", "surge_time", "surge_duration")
+        hills = instance.get_port_length("rain")
+
+        steps, each = round(t_max / dt), round(interval / dt)
+        at = lambda step, stride: (step * dt, (step + stride) * dt if step + stride < steps else None)
+        for step in range(steps):
+            sea = sea_level(step * dt, *tides)
+            instance.send("sea", Message(*at(step, 1), sea))
+            if step % each == 0:
+                falls = [rain(step * dt, place, *storm) for place in range(hills + 1)]
+                for hill in range(hills):
+                    instance.send("rain", Message(*at(step, each), falls[hill]), slot=hill)
+                instance.send("polder_rain", Message(*at(step, each), falls[-1]))
+                instance.send("report", Message(*at(step, each), {"sea": sea, "rain": sum(falls) / len(falls)}))
+
+
+if __name__ == "__main__":
+    main()
