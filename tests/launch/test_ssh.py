@@ -127,3 +127,16 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
     assert not (tmp_path / "runs").exists()
     over = call("ligament", "cancel", "latest", "--site", far, cwd=tmp_path)
     assert over.returncode == 1 and "is not running: it is done" in over.stderr
+
+
+def test_agents_are_started_by_one_mpirun(ssh, site, tmp_path):
+    programs.write(tmp_path)
+    site.write_text(site.read_text() + "launcher: mpirun\nhosts: [east]\n")
+    # mpirun reaches machines by ssh as well. What it starts sees the file of the invitation: it is this machine.
+    env = {"OMPI_MCA_plm_rsh_agent": f"ssh -F {ssh.where}/client.conf", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = call("ligament", "run", "counting.ymmsl", f"--site={site}", "--overcommit", "--json", cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads(done.stdout)
+    assert {one["on"] for one in record["instances"]} == {"east"}
+    assert (Path(record["directory"]) / "agents.hosts").read_text() == "east slots=1\n"

@@ -3,6 +3,7 @@
 //! schedule follows from its seed alone. What it must hold to is in `verdict`.
 
 mod agent;
+pub mod domains;
 mod line;
 mod manager;
 mod part;

@@ -8,7 +8,7 @@ use ligament_agent::{InstanceView, Order, Outcome, Plan, Report};
 use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
 
 /// What the parts of a simulated run are called.
-pub struct Parts(Plan);
+pub struct Parts(pub Plan);
 
 impl Parts {
     fn port(&self, end: End) -> (u32, String) {

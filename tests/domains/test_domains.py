@@ -1,0 +1,278 @@
+"""One run over three domains on this machine, over loopback, whose agents are started by hand: what comes of it is what
+comes of it on one, and whatever goes wrong ends it everywhere, with its reason, and leaves no process behind."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXAMPLE = ROOT / "examples" / "reaction-diffusion"
+LIMIT = 90  # s, for anything that is waited for
+
+MODEL = """ymmsl_version: v0.2
+models:
+  pair:
+    components:
+      macro: {{ports: {{o_i: out, s: in}}, implementation: macro}}
+      micro: {{ports: {{f_init: in, o_f: out}}, implementation: micro}}
+    conduits:
+      macro.out: micro.in
+      micro.out: macro.in
+programs:
+  macro: {macro}
+  micro: {micro}
+"""
+
+MACRO = """
+instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
+while instance.reuse_instance():
+    for step in range(10):
+        instance.send("out", Message(float(step), data=step))
+        assert instance.receive("in").data == step + 1
+open("result", "w").write("all came back")
+"""
+
+MICRO = """
+import os, sys, time
+instance = Instance({Operator.F_INIT: ["in"], Operator.O_F: ["out"]})
+while instance.reuse_instance():
+    message = instance.receive("in")
+    if message.data == 3:
+        print("the last words of micro", flush=True)
+        WHAT
+    instance.send("out", Message(message.timestamp, data=message.data + 1))
+"""
+WAITS = "time.sleep(1000)"
+
+
+def processes_of(directory):
+    """Processes that work below a run's directory, which all instances do."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(Path(os.readlink(entry / "cwd"))).startswith(f"{directory}/"):
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return found
+
+
+def until(true, what):
+    """Waits until something is so, as long as the test may take."""
+    end = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < end, f"it never came to this: {what}"
+        os.sched_yield()
+
+
+class Spread:
+    """A run over several domains: the head and its agents."""
+
+    def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=()):
+        self.directory, self.processes, self.texts, self.threads = directory, [], [], []
+        self.start(
+            [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1",
+             "--run-dir", str(directory), *arguments], model.parent,
+        )
+        invitation = directory / "invitation"
+        until(lambda: invitation.exists() or self.processes[0].poll() is not None, "there is an invitation")
+        if invitation.exists():
+            assert invitation.stat().st_mode & 0o777 == 0o600
+        for domain in range(1, domains + 1) if join is None else join:
+            self.start(
+                [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen", "127.0.0.1",
+                 *agent], model.parent,
+            )
+
+    def start(self, command, directory):
+        process = subprocess.Popen(
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True,
+        )
+        text = []
+        thread = threading.Thread(target=lambda: text.extend(process.stdout))
+        thread.start()
+        self.processes.append(process)
+        self.texts.append(text)
+        self.threads.append(thread)
+
+    def wait(self):
+        """Exit statuses of the head and of the agents."""
+        statuses = [process.wait(timeout=LIMIT) for process in self.processes]
+        for thread in self.threads:
+            thread.join(timeout=LIMIT)
+        until(lambda: not processes_of(self.directory), "no instance is left")
+        return statuses
+
+    def text(self, which=0):
+        return "".join(self.texts[which])
+
+    def record(self):
+        return json.loads((self.directory / "run.json").read_text())
+
+    def end(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def spread(ligament, tmp_path):
+    made = []
+
+    def spread(model, *arguments, **more):
+        made.append(Spread(ligament, tmp_path / f"run{len(made)}", model, *arguments, **more))
+        return made[-1]
+
+    yield spread
+    for one in made:
+        one.end()
+
+
+@pytest.fixture
+def pair(python_program, tmp_path):
+    """The model of a pair whose second part does something at the fourth message."""
+
+    def write(what):
+        file = tmp_path / "pair.ymmsl"
+        file.write_text(MODEL.format(
+            macro=python_program("macro", MACRO), micro=python_program("micro", MICRO.replace("WHAT", what))
+        ))
+        return file
+
+    return write
+
+
+def says_last_words(run):
+    """Waits until micro has come to where it does something."""
+    output = run.directory / "instances" / "micro" / "output.log"
+    until(lambda: output.exists() and "the last words" in output.read_text(), "micro has come that far")
+
+
+APART = ("--on", "1=macro", "--on", "2=micro")
+
+
+def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligament, spread, tmp_path):
+    model = EXAMPLE / "reaction_diffusion.ymmsl"
+    alone = tmp_path / "alone"
+    subprocess.run([ligament, "run", str(model), "--run-dir", str(alone), "-q"], check=True, timeout=LIMIT)
+    run = spread(model)
+    assert run.wait() == [0, 0, 0], run.text()
+    domains = {instance["domain"] for instance in run.record()["instances"]}
+    assert len(domains) > 1 and len(run.record()["domains"]) == 3
+    results = [path.relative_to(alone) for path in alone.rglob("workdir/*") if path.suffix in (".csv", ".npy", ".npz")]
+    assert results, sorted(alone.rglob("*"))
+    for result in results:
+        assert (alone / result).read_bytes() == (run.directory / result).read_bytes(), result
+    status = subprocess.run([ligament, "status", str(run.directory)], capture_output=True, text=True, timeout=LIMIT)
+    assert "done" in status.stdout
+    profile = subprocess.run(
+        [ligament, "profile", str(run.directory), "--json"], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert profile.returncode == 0, profile.stderr
+
+
+def test_an_instance_that_fails_elsewhere_ends_the_run_with_its_reason_and_its_last_words(spread, pair):
+    run = spread(pair("sys.exit(3)"), *APART)
+    assert run.wait() == [1, 1, 1]
+    text = run.text()
+    assert "micro ended with exit status 3" in text and "the last words of micro" in text, text
+    record = run.record()
+    assert record["state"] == "failed" and record["reason"].startswith("micro ended with exit status 3")
+    assert {one["name"]: one["state"] for one in record["instances"]} == {"macro": "stopped", "micro": "failed"}
+    assert all("micro ended with exit status 3" in run.text(agent) for agent in (1, 2))
+
+
+def test_status_says_where_each_instance_is_and_stop_ends_all(spread, pair, ligament):
+    run = spread(pair(WAITS), *APART)
+    says_last_words(run)
+
+    def waits():
+        told = subprocess.run(
+            [ligament, "status", str(run.directory), "--json"], capture_output=True, text=True, timeout=LIMIT
+        )
+        instances = {one["name"]: one for one in json.loads(told.stdout)["instances"]}
+        return instances["macro"].get("waits_for") == "micro.out" and (
+            instances["macro"]["domain"], instances["micro"]["domain"]) == (1, 2)
+
+    until(waits, "macro in domain 1 is seen to wait for micro in domain 2")
+    subprocess.run([ligament, "stop", str(run.directory)], check=True, capture_output=True, timeout=LIMIT)
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["state"] == "stopped"
+
+
+def test_ctrl_c_at_the_head_ends_all_domains(spread, pair):
+    run = spread(pair(WAITS), *APART)
+    says_last_words(run)
+    run.processes[0].send_signal(signal.SIGINT)
+    assert run.wait() == [130, 130, 130]
+    assert run.record()["state"] == "interrupted"
+
+
+def test_an_agent_that_is_killed_is_named_and_nothing_of_the_run_is_left(spread, pair):
+    run = spread(pair(WAITS), *APART, "--patience", "2s")
+    says_last_words(run)
+    run.processes[2].kill()
+    statuses = run.wait()
+    assert statuses[:2] == [1, 1]
+    assert "(domain 2) vanished" in run.record()["reason"], run.text()
+
+
+def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
+    run = spread(pair(WAITS), *APART, agent=("--patience", "2s"))
+    says_last_words(run)
+    run.processes[0].kill()
+    assert run.wait()[1:] == [1, 1]
+    assert "the head of the run is gone" in run.text(1)
+
+
+def test_a_domain_that_never_comes_is_named_and_the_others_are_told(spread, pair):
+    run = spread(pair(WAITS), *APART, "--join-timeout", "2s", join=(1,))
+    statuses = run.wait()
+    assert statuses[0] != 0 and statuses[1] == 1
+    assert "the agent of domain 2 has not joined the run within 2.00 s (1 of 2 came)" in run.text()
+    assert "goes without domain 1" in run.text(1)
+
+
+def test_instances_that_wait_for_each_other_across_domains_are_found(spread, python_program, tmp_path):
+    first = "instance = Instance({Operator.S: ['in'], Operator.O_I: ['out']})\n" \
+            "while instance.reuse_instance():\n    instance.receive('in')\n"
+    file = tmp_path / "ring.ymmsl"
+    file.write_text(f"""ymmsl_version: v0.2
+models:
+  ring:
+    components:
+      a: {{ports: {{o_i: out, s: in}}, implementation: a}}
+      b: {{ports: {{o_i: out, s: in}}, implementation: a}}
+    conduits: {{a.out: b.in, b.out: a.in}}
+programs:
+  a: {python_program("a", first)}
+""")
+    run = spread(file, "--on", "1=a", "--on", "2=b")
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["reason"].startswith("deadlock: a waits"), run.text()
+
+
+def test_where_the_run_directory_is_not_to_be_seen_files_come_back(spread, pair, tmp_path):
+    run = spread(pair("pass"), *APART, agent=("--scratch", str(tmp_path / "scratch")))
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
+    assert "the last words of micro" in (run.directory / "instances/micro/output.log").read_text()
+    assert not list((tmp_path / "scratch").glob("*")), "what was brought back is not kept"
+
+
+def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, tmp_path):
+    copy = tmp_path / "copy"
+    copy.write_text("{}")
+    copy.chmod(0o644)
+    told = subprocess.run(
+        [ligament, "agent", "--join", str(copy), "--domain", "1"], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert told.returncode == 1 and "can be read" in told.stderr

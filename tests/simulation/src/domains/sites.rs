@@ -1,0 +1,617 @@
+//! The domains: the logic of each agent, the head's besides, and who reacts to what. Words between agents are bytes that
+//! take their time, and arrive in their order.
+
+use super::script::{Script, Trouble};
+use super::verdict;
+use super::world::{Cargo, Follows, Life, World};
+use super::Played;
+use crate::manager::Parts;
+use crate::random::Random;
+use crate::script::MS;
+use ligament_agent::domains::{Heard, Member};
+use ligament_agent::memory::Ledger;
+use ligament_agent::{Action, Caller, Core, Exit, InstanceView, Link, Order, Outcome, Push, Report};
+use ligament_manager::domains::{Doing, Expected, Gathering, Head};
+use ligament_manager::{Deed, Level, Manager, MessageMemory};
+use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
+use ligament_wire::domains::{FromAgent, Join, VERSION};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+const USER: u32 = 7;
+const GRACE: u64 = 2_000 * MS;
+/// For how long a domain may be silent.
+pub const PATIENCE: u64 = 10_000 * MS;
+const LONGEST: u64 = 300_000 * MS;
+const MOST_EVENTS: u64 = 400_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Starts(u32),
+    Registers(u32),
+    Wakes(u32),
+    Computed(u32),
+    Exits {
+        who: u32,
+        signal: i32,
+    },
+    Carries(u32),
+    Arrives {
+        domain: u32,
+        cargo: Cargo,
+    },
+    /// The next word from a domain to the head, or to a domain from the head.
+    Up(u32),
+    Down(u32),
+    Snapshot(u32),
+    HeadLooks,
+    GraceEnds(u32),
+    Trouble(usize),
+}
+
+/// A domain.
+pub struct Site {
+    pub core: Core,
+    member: Option<Member>,
+    pub alive: bool,
+    pub over: bool,
+    done_here: bool,
+    /// Its clock is ahead of the stage's by so much.
+    ahead: u64,
+    up: VecDeque<Vec<u8>>,
+    down: VecDeque<Vec<u8>>,
+    last_up: u64,
+    last_down: u64,
+}
+
+/// All that happens.
+pub struct Stage<'s> {
+    pub script: &'s Script,
+    pub world: World<'s>,
+    pub sites: Vec<Site>,
+    pub head: Head,
+    pub manager: Manager<Parts>,
+    pub log: Vec<(Level, String, String)>,
+    pub clock: u64,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    posted: u64,
+    random: Random,
+    story: Option<Vec<String>>,
+    pub wrong: Vec<String>,
+    /// How far each instance had come when a deadlock was named.
+    pub doomed: Option<Vec<u64>>,
+    /// What has gone wrong.
+    pub faults: Vec<Trouble>,
+}
+
+/// Plays the schedule of a seed; `tells` if its story is wanted.
+pub fn run(seed: u64, tells: bool) -> Played {
+    let mut random = Random::new(seed ^ 0x646f_6d61_696e_7321);
+    let script = Script::new(&mut random);
+    let mut played = Played { seed, domains: script.domains as usize, ..Played::default() };
+    if let Some(why) = gather(&script, &mut random, &mut played.wrong) {
+        played.end = "not joined";
+        played.story.push(why);
+        return played;
+    }
+    let mut stage = Stage::new(&script, random, tells);
+    played.events = stage.play();
+    let (end, wrong) = verdict::of(&stage);
+    played.end = end;
+    played.wrong = std::mem::take(&mut stage.wrong);
+    played.wrong.extend(wrong);
+    played.grown = stage.log.iter().filter(|(_, _, text)| text.contains("the budget of")).count();
+    played.story = stage.story.unwrap_or_default();
+    played
+}
+
+/// All join, in any order and some more than once, but those that never do: then that is said.
+fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Option<String> {
+    let never = |domain: &u32| script.troubles.contains(&Trouble::NeverJoins { domain: *domain });
+    let expected = |domain| Expected { domain, name: format!("node{domain}"), cores: None };
+    let mut gathering = Gathering::new((1..script.domains).map(expected).collect());
+    let mut joins: Vec<u32> = (1..script.domains).filter(|domain| !never(domain)).collect();
+    if random.percent(50) {
+        joins.reverse();
+    }
+    if random.percent(20) {
+        joins.extend(joins.clone());
+    }
+    for domain in joins {
+        let join = Join { version: VERSION, host: format!("node{domain}"), cores: 1, ..Join::default() };
+        if let Err((why, _)) = gathering.heard(domain, &to_bytes(&FromAgent::Join(join))) {
+            wrong.push(why);
+        }
+    }
+    let missing: Vec<String> =
+        (1..script.domains).filter(never).map(|domain| format!("node{domain}")).collect();
+    if missing.is_empty() {
+        if gathering.complete().is_none() {
+            wrong.push("all have joined, and the run does not begin".into());
+        }
+        return None;
+    }
+    let why = gathering.too_late(60.0);
+    let named = missing.iter().all(|name| why.contains(name.as_str()));
+    if gathering.complete().is_some() || gathering.missing() != missing || !named {
+        wrong.push(format!("{missing:?} never joined, and it is said: {why}"));
+    }
+    Some(why)
+}
+
+impl<'s> Stage<'s> {
+    fn new(script: &'s Script, mut random: Random, tells: bool) -> Stage<'s> {
+        let placement = &script.placement;
+        let mut sites = Vec::new();
+        for me in 0..script.domains {
+            let plan = script.plan.clone().in_domain(placement, me);
+            let ledger = Ledger::for_run(plan.memory);
+            let mut secret = random.split();
+            let mut core = Core::new(plan, ledger, USER, "@stage".into(), || secret.next().to_string());
+            core.hold();
+            sites.push(Site {
+                core,
+                member: (me > 0).then(|| Member::new(placement, me)),
+                alive: true,
+                over: false,
+                done_here: false,
+                // Clocks may be hours apart.
+                ahead: random.below(100_000_000 * MS),
+                up: VecDeque::new(),
+                down: VecDeque::new(),
+                last_up: 0,
+                last_down: 0,
+            });
+        }
+        let names = (1..script.domains).map(|domain| format!("node{domain}")).collect();
+        let (channels, now) = (script.plan.channels.len(), sites[0].ahead);
+        let patience = Duration::from_nanos(PATIENCE);
+        let mut manager = Manager::new(&script.plan, Parts(script.plan.clone()));
+        manager.spread_over(placement);
+        Stage {
+            world: World::new(script),
+            head: Head::new(placement.clone(), channels, names, patience, now),
+            manager,
+            script,
+            sites,
+            log: Vec::new(),
+            clock: 0,
+            events: BinaryHeap::new(),
+            posted: 0,
+            random,
+            story: tells.then(Vec::new),
+            wrong: Vec::new(),
+            doomed: None,
+            faults: Vec::new(),
+        }
+    }
+
+    fn tell(&mut self, words: impl FnOnce() -> String) {
+        let clock = self.clock;
+        if let Some(story) = &mut self.story {
+            story.push(format!("{:>12.3} ms  {}", clock as f64 / 1e6, words()));
+        }
+    }
+
+    fn post(&mut self, delay: u64, event: Event) {
+        self.posted += 1;
+        self.events.push(Reverse((self.clock + delay, self.posted, event)));
+    }
+
+    /// Posts something that happens soon, but not at once.
+    fn soon(&mut self, longest: u64, event: Event) {
+        let delay = self.random.scaled(longest);
+        self.post(delay, event);
+    }
+
+    fn play(&mut self) -> u64 {
+        for domain in 0..self.script.domains {
+            let actions = self.sites[domain as usize].core.begin();
+            self.act(domain, actions);
+            self.soon(20 * MS, if domain == 0 { Event::HeadLooks } else { Event::Snapshot(domain) });
+        }
+        for (number, trouble) in self.script.troubles.iter().enumerate() {
+            match *trouble {
+                Trouble::Crash { at, .. } | Trouble::AgentDies { at, .. } | Trouble::Stop { at } => {
+                    self.post(at, Event::Trouble(number));
+                }
+                Trouble::NeverJoins { .. } => {}
+            }
+        }
+        let mut count = 0;
+        self.see_who_is_done();
+        while self.sites.iter().any(|site| site.alive && !site.over) {
+            let Some(Reverse((time, _, event))) = self.events.pop() else {
+                self.wrong.push("nothing can happen any more, and the run has not ended".into());
+                break;
+            };
+            self.clock = self.clock.max(time);
+            count += 1;
+            if self.clock > LONGEST || count > MOST_EVENTS {
+                let seconds = self.clock / (1000 * MS);
+                self.wrong.push(format!("the run had not ended after {count} events and {seconds} s"));
+                break;
+            }
+            self.happens(event);
+            self.see_who_is_done();
+        }
+        count
+    }
+
+    /// Whether an instance's process is stopped, by a signal.
+    fn is_stopped(&self, who: u32) -> Option<u64> {
+        let (whom, from, until) = self.script.stopped?;
+        let ending = self.sites[self.script.placement[who as usize] as usize].core.ending().is_some();
+        (whom == who && (from..until).contains(&self.clock) && !ending).then(|| until - self.clock)
+    }
+
+    fn lives(&self, who: u32) -> bool {
+        self.sites[self.script.placement[who as usize] as usize].alive
+    }
+
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Starts(who) | Event::Registers(who) | Event::Wakes(who) | Event::Computed(who) => {
+                if let Some(rest) = self.is_stopped(who) {
+                    return self.post(rest, event);
+                }
+                if self.world.processes[who as usize].life == Life::Gone || !self.lives(who) {
+                    return;
+                }
+                match event {
+                    Event::Starts(_) => self.soon(5 * MS, Event::Registers(who)),
+                    Event::Registers(_) => self.registers(who),
+                    Event::Computed(_) => {
+                        self.world.processes[who as usize].busy = false;
+                        self.goes_on(who);
+                    }
+                    _ => self.goes_on(who),
+                }
+            }
+            Event::Exits { who, signal } => self.exits(who, signal),
+            Event::Carries(domain) => {
+                if self.sites[domain as usize].alive {
+                    for (to, cargo) in self.world.carries(domain) {
+                        self.soon(self.script.path_delay, Event::Arrives { domain: to, cargo });
+                    }
+                }
+            }
+            Event::Arrives { domain, cargo } => self.arrives(domain, cargo),
+            Event::Up(domain) => self.head_hears(domain),
+            Event::Down(domain) => self.agent_hears(domain),
+            Event::Snapshot(domain) => self.snapshot(domain),
+            Event::HeadLooks => self.head_looks(),
+            Event::GraceEnds(domain) => {
+                if self.sites[domain as usize].alive {
+                    let actions = self.sites[domain as usize].core.grace_is_over();
+                    self.act(domain, actions);
+                }
+            }
+            Event::Trouble(number) => self.trouble(self.script.troubles[number]),
+        }
+    }
+
+    fn trouble(&mut self, trouble: Trouble) {
+        self.tell(|| format!("TROUBLE: {trouble:?}"));
+        match trouble {
+            Trouble::Crash { who, .. } => {
+                if !matches!(self.world.processes[who as usize].life, Life::Runs | Life::Done)
+                    || !self.lives(who)
+                {
+                    return;
+                }
+                self.exits(who, 11);
+            }
+            Trouble::AgentDies { domain, .. } => {
+                let site = &mut self.sites[domain as usize];
+                if !site.alive || site.over {
+                    return;
+                }
+                site.alive = false;
+                // Its guard ends what it had started.
+                for who in 0..self.script.placement.len() {
+                    if self.script.placement[who] == domain {
+                        self.world.processes[who].life = Life::Gone;
+                    }
+                }
+            }
+            Trouble::Stop { .. } => {
+                if self.sites[0].core.ending().is_some() {
+                    return;
+                }
+                self.faults.push(trouble);
+                let actions = self.sites[0].core.stop(Outcome::Stopped);
+                return self.act(0, actions);
+            }
+            Trouble::NeverJoins { .. } => return,
+        }
+        self.faults.push(trouble);
+    }
+
+    fn registers(&mut self, who: u32) {
+        let domain = self.script.placement[who as usize];
+        let core = &mut self.sites[domain as usize].core;
+        let [_, (_, instance), (_, token)] = core.environment(who);
+        let (link, pid) = (Link::from(who), 100 + who);
+        let mut actions = core.connected(link, Caller { user: USER, pid });
+        let hello = Request::Hello {
+            protocol: PROTOCOL,
+            instance,
+            token,
+            pid,
+            ports: None,
+            language: "simulation".into(),
+            light: false,
+        };
+        actions.extend(core.request(link, hello));
+        if core.link_of(who).is_none() {
+            // The run ends already, and it was told so.
+            return;
+        }
+        self.world.registers(who, self.clock);
+        self.act(domain, actions);
+        self.goes_on(who);
+    }
+
+    fn goes_on(&mut self, who: u32) {
+        for follows in self.world.goes_on(who, self.clock) {
+            match follows {
+                Follows::Wakes(other) => self.soon(MS, Event::Wakes(other)),
+                Follows::Computes(who, ns) => self.post(ns, Event::Computed(who)),
+                Follows::Carries(domain) => self.soon(2 * MS, Event::Carries(domain)),
+                Follows::Finishes(who) => {
+                    let domain = self.script.placement[who as usize];
+                    let actions = self.sites[domain as usize].core.request(Link::from(who), Request::Finished);
+                    self.act(domain, actions);
+                    self.soon(MS, Event::Exits { who, signal: 0 });
+                }
+            }
+        }
+    }
+
+    fn exits(&mut self, who: u32, signal: i32) {
+        let domain = self.script.placement[who as usize];
+        let process = &mut self.world.processes[who as usize];
+        if process.life == Life::Gone || !self.sites[domain as usize].alive {
+            return;
+        }
+        process.life = Life::Gone;
+        let exit = if signal == 0 { Exit::Status(0) } else { Exit::Signal(signal) };
+        self.tell(|| format!("part{who} is gone: {exit}"));
+        let actions = self.sites[domain as usize].core.exited(who, exit);
+        self.act(domain, actions);
+    }
+
+    fn arrives(&mut self, domain: u32, cargo: Cargo) {
+        if !self.sites[domain as usize].alive {
+            return;
+        }
+        let (who, word) = self.world.arrives(domain, cargo);
+        if let Some(who) = who {
+            self.soon(MS, Event::Wakes(who));
+        }
+        if let Some((to, word)) = word {
+            self.soon(self.script.path_delay, Event::Arrives { domain: to, cargo: word });
+        }
+    }
+
+    /// Until when lines between agents are cut, if they are.
+    fn cut(&self) -> u64 {
+        match self.script.cut {
+            Some((from, lasts)) if (from..from + lasts).contains(&self.clock) => from + lasts - self.clock,
+            _ => 0,
+        }
+    }
+
+    fn says(&mut self, domain: u32, up: bool, bytes: Vec<u8>) {
+        let delay = self.cut() + self.random.scaled(self.script.control_delay);
+        let clock = self.clock;
+        let site = &mut self.sites[domain as usize];
+        let last = if up { &mut site.last_up } else { &mut site.last_down };
+        // Words do not overtake each other.
+        *last = (*last).max(clock + delay);
+        let delay = *last - clock;
+        if up { &mut site.up } else { &mut site.down }.push_back(bytes);
+        self.post(delay, if up { Event::Up(domain) } else { Event::Down(domain) });
+    }
+
+    fn head_hears(&mut self, domain: u32) {
+        let Some(bytes) = self.sites[domain as usize].up.pop_front() else { return };
+        let now = self.clock + self.sites[0].ahead;
+        let doings = self.head.heard(domain, &bytes, now);
+        self.do_all(doings);
+        let release = self.head.release().into_iter().collect();
+        self.do_all(release);
+    }
+
+    fn agent_hears(&mut self, domain: u32) {
+        let site = &mut self.sites[domain as usize];
+        let (Some(bytes), Some(member), true) = (site.down.pop_front(), &mut site.member, site.alive) else {
+            return;
+        };
+        let heard = member.heard(&bytes).expect("the head makes sense");
+        for heard in heard {
+            let order = match heard {
+                Heard::Order(order) => order,
+                Heard::Bye => Order::Release,
+                Heard::Wrote(_) | Heard::Refused(_) => continue,
+            };
+            self.tell(|| format!("domain {domain} is to do: {order:?}"));
+            let actions = self.sites[domain as usize].core.obey(order);
+            self.act(domain, actions);
+        }
+    }
+
+    fn views(&self, domain: u32) -> Vec<InstanceView> {
+        let site = &self.sites[domain as usize];
+        let one = |who: u32| {
+            let (phase, pid) = site.core.instance(who);
+            let own = self.script.placement[who as usize] == domain;
+            let status = own.then(|| self.world.page(who, site.ahead)).flatten();
+            InstanceView { phase, pid, speaker: None, status }
+        };
+        (0..self.script.placement.len() as u32).map(one).collect()
+    }
+
+    fn take_snapshot(&mut self, domain: u32) {
+        let views = self.views(domain);
+        let carried = self.world.carried(domain);
+        let clock = self.clock;
+        let site = &mut self.sites[domain as usize];
+        let Some(member) = &mut site.member else { return };
+        let bytes = member.snapshot(&views, |_| false, site.core.memory(), || carried, clock + site.ahead);
+        self.says(domain, true, bytes);
+    }
+
+    fn snapshot(&mut self, domain: u32) {
+        if !self.sites[domain as usize].alive || self.sites[domain as usize].over {
+            return;
+        }
+        self.take_snapshot(domain);
+        let next = self.sites[domain as usize].member.as_ref().map(Member::next_snapshot);
+        self.post(next.unwrap_or_default().as_nanos() as u64, Event::Snapshot(domain));
+    }
+
+    fn head_looks(&mut self) {
+        if self.sites[0].over {
+            return;
+        }
+        let now = self.clock + self.sites[0].ahead;
+        let doings = self.head.tick(now);
+        self.do_all(doings);
+        let release = self.head.release().into_iter().collect();
+        self.do_all(release);
+        let mut views = self.views(0);
+        self.head.see(&mut views);
+        let seen = self.manager.observe(&views, now);
+        let carriers = self.head.carriers(|| self.world.carried(0));
+        let (used, limit) = self.head.memory(self.sites[0].core.memory());
+        for deed in self.manager.look(&seen, MessageMemory { used, limit }, &carriers) {
+            match deed {
+                Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
+                    self.log.push((level, who, text));
+                }
+                Deed::Order(order) => {
+                    self.tell(|| format!("the manager orders: {order:?}"));
+                    if matches!(order, Order::Fail(_)) {
+                        self.doomed = Some(self.world.processes.iter().map(|one| one.moved).collect());
+                    }
+                    let doings = self.head.pass_on(order);
+                    self.do_all(doings);
+                }
+            }
+        }
+        let next = self.manager.next_look().as_nanos() as u64;
+        self.post(next, Event::HeadLooks);
+    }
+
+    fn do_all(&mut self, doings: Vec<Doing>) {
+        for doing in doings {
+            match doing {
+                Doing::Tell { domain, bytes } => self.says(domain, false, bytes),
+                Doing::Order(order) => {
+                    let actions = self.sites[0].core.obey(order);
+                    self.act(0, actions);
+                }
+                Doing::Report(report) => self.note(report),
+                Doing::Gained { .. } | Doing::Write { .. } => {}
+            }
+        }
+    }
+
+    fn note(&mut self, report: Report) {
+        if let Some(Deed::Say { level, who, text } | Deed::Write { level, who, text }) =
+            self.manager.report(report)
+        {
+            self.log.push((level, who, text));
+        }
+    }
+
+    fn reports(&mut self, domain: u32, report: Report) {
+        self.tell(|| format!("domain {domain} reports: {report:?}"));
+        if domain == 0 {
+            if let Report::Ending(outcome) = &report {
+                let doings = self.head.ending(outcome);
+                self.do_all(doings);
+            }
+            return self.note(report);
+        }
+        let Some(member) = &mut self.sites[domain as usize].member else { return };
+        member.report(&report);
+        if let Some(bytes) = member.news() {
+            self.says(domain, true, bytes);
+        }
+    }
+
+    fn act(&mut self, domain: u32, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Start { instance } => {
+                    if self.sites[domain as usize].core.ending().is_none() {
+                        self.sites[domain as usize].core.started(instance, 100 + instance);
+                        self.soon(20 * MS, Event::Starts(instance));
+                    }
+                }
+                Action::Push { instance, push } => {
+                    let signal = if push == Push::Kill { 9 } else { 15 };
+                    if push == Push::Kill || self.random.percent(70) {
+                        self.soon(5 * MS, Event::Exits { who: instance, signal });
+                    }
+                }
+                Action::Tell { endpoint, notice: Notice::Look { round }, .. } => {
+                    self.world.is_asked(endpoint, round);
+                    self.soon(MS, Event::Wakes(endpoint));
+                }
+                Action::Tell { endpoint, notice: Notice::Budget { channel, bytes }, .. } => {
+                    self.world.ways[channel as usize].budget = bytes;
+                    self.soon(MS, Event::Wakes(endpoint));
+                }
+                Action::Report(report) => self.reports(domain, report),
+                Action::Grace => self.post(GRACE, Event::GraceEnds(domain)),
+                Action::Over => self.sites[domain as usize].over = true,
+                _ => {}
+            }
+        }
+        if domain == 0 && self.sites[0].over {
+            let last = self.head.bye();
+            for doing in last {
+                if let Doing::Tell { domain, bytes } = doing {
+                    self.says(domain, false, bytes);
+                }
+            }
+        }
+    }
+
+    /// Whoever has no process left says so, once.
+    fn see_who_is_done(&mut self) {
+        for domain in 0..self.script.domains {
+            let site = &mut self.sites[domain as usize];
+            if !site.alive || site.done_here || !site.core.is_done_here() {
+                continue;
+            }
+            site.done_here = true;
+            self.tell(|| format!("domain {domain} has no process left"));
+            if domain == 0 {
+                self.head.done_here();
+                let release = self.head.release().into_iter().collect();
+                self.do_all(release);
+                continue;
+            }
+            self.take_snapshot(domain);
+            let site = &mut self.sites[domain as usize];
+            let ending = site.core.ending().cloned();
+            let last = site.member.as_mut().and_then(|member| member.over(ending.as_ref()));
+            if let Some(bytes) = last {
+                self.says(domain, true, bytes);
+            }
+        }
+    }
+
+    /// What the head makes of all instances in the end.
+    pub fn last_views(&self) -> Vec<InstanceView> {
+        let mut views = self.views(0);
+        self.head.see(&mut views);
+        views
+    }
+}

@@ -1,0 +1,133 @@
+//! What a schedule of several domains must hold to: it ends for a reason that there was, everywhere for the same; who is
+//! called dead is so; nobody is left; the record blames whoever was first and nobody else.
+
+use super::script::Trouble;
+use super::sites::Stage;
+use super::world::Life;
+use ligament_agent::Outcome;
+use ligament_manager::{Level, RunRecord};
+
+/// A word for how it ended, and all that is wrong.
+pub fn of(stage: &Stage<'_>) -> (&'static str, Vec<String>) {
+    let mut wrong = Vec::new();
+    let Some(outcome) = stage.sites[0].core.ending() else {
+        return ("not ended", vec!["the head has not ended".into()]);
+    };
+    let end = name(outcome);
+    ended_for_a_reason(stage, outcome, end, &mut wrong);
+    whoever_is_called_dead_is_so(stage, &mut wrong);
+    all_know_and_nobody_is_left(stage, outcome, &mut wrong);
+    nobody_else_is_blamed(stage, outcome, &mut wrong);
+    (end, wrong)
+}
+
+fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Failed(failure) if failure.what.starts_with("deadlock: ") => "deadlocked",
+        Outcome::Failed(failure) if failure.what.contains(" vanished: ") => "vanished",
+        Outcome::Failed(_) => "failed",
+        Outcome::Stopped => "stopped",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &mut Vec<String>) {
+    let has = |wanted: &dyn Fn(&Trouble) -> bool| stage.faults.iter().any(wanted);
+    let fits = match (end, outcome) {
+        ("done", _) => !stage.script.deadlocks(),
+        ("deadlocked", _) => stage.script.deadlocks(),
+        ("vanished", Outcome::Failed(failure)) => has(&|fault| {
+            let Trouble::AgentDies { domain, .. } = fault else { return false };
+            failure.what.contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
+        }),
+        ("failed", Outcome::Failed(failure)) => {
+            has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.instance == Some(*who)))
+        }
+        ("stopped", _) => has(&|fault| matches!(fault, Trouble::Stop { .. })),
+        _ => false,
+    };
+    if !fits {
+        wrong.push(format!(
+            "the run ended as {outcome:?}; it deadlocks: {}; faults: {:?}",
+            stage.script.deadlocks(),
+            stage.faults
+        ));
+    }
+    // An agent may die when all are told that it is over, and nobody misses it.
+    if end == "done" && !stage.faults.iter().all(|fault| matches!(fault, Trouble::AgentDies { .. })) {
+        wrong.push(format!("the run is done, in spite of {:?}", stage.faults));
+    }
+}
+
+fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
+    let Some(found) = stage.manager.deadlock() else { return };
+    for wait in &found.knot.waits {
+        if !stage.script.stuck[wait.instance as usize] {
+            wrong.push(format!("part{} was called dead, and is not", wait.instance));
+        }
+    }
+    // Behind a knot one may also wait for room.
+    for wait in found.knot.waits.iter().chain(&found.behind) {
+        let who = wait.instance as usize;
+        let before = stage.doomed.as_ref().map_or(0, |moved| moved[who]);
+        if stage.world.processes[who].moved != before {
+            wrong.push(format!("part{who} was called dead, and went on"));
+        }
+    }
+}
+
+fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
+    for (domain, site) in stage.sites.iter().enumerate().filter(|(_, site)| site.alive) {
+        // Where two things go wrong at once, a domain may have met one of them before it heard of the other.
+        let met = |own: &Outcome| {
+            let Outcome::Failed(failure) = own else { return false };
+            stage.faults.len() > 1 && failure.instance.is_some_and(|who| crashed(stage, who))
+        };
+        match site.core.ending() {
+            Some(own) if name(own) == name(outcome) || met(own) => {}
+            own => wrong.push(format!("domain {domain} ended as {own:?}, and the run as {outcome:?}")),
+        }
+        if !site.over {
+            wrong.push(format!("domain {domain} is not over"));
+        }
+    }
+    for (who, process) in stage.world.processes.iter().enumerate() {
+        if matches!(process.life, Life::Runs | Life::Done) {
+            wrong.push(format!("part{who} is left: {:?}", process.life));
+        }
+    }
+}
+
+fn crashed(stage: &Stage<'_>, who: u32) -> bool {
+    stage.faults.iter().any(|fault| matches!(fault, Trouble::Crash { who: one, .. } if *one == who))
+}
+
+fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
+    let culprit = match outcome {
+        Outcome::Failed(failure) => failure.instance.map(|who| format!("part{who}")),
+        _ => None,
+    };
+    for (level, who, text) in &stage.log {
+        let known = |one: u32| crashed(stage, one) && *who == format!("part{one}");
+        let is_first = stage.faults.len() > 1 && (0..stage.script.placement.len() as u32).any(known);
+        if *level == Level::Error && who != "run" && Some(who) != culprit.as_ref() && !is_first {
+            wrong.push(format!("the log blames {who}: {text}"));
+        }
+    }
+    let mut record = RunRecord::default();
+    let seen = stage.manager.observe(&stage.last_views(), stage.clock);
+    stage.manager.conclude(&mut record, outcome, &seen);
+    for instance in &record.instances {
+        let failed = instance.state == "failed";
+        if failed != (culprit.as_ref() == Some(&instance.name)) {
+            wrong.push(format!(
+                "the record says of {}: {}; to blame is {culprit:?}",
+                instance.name, instance.state
+            ));
+        }
+        if *outcome == Outcome::Done && instance.state != "done" {
+            wrong.push(format!("the run is done, and {} is {}", instance.name, instance.state));
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The instances, and what is under way between them: within a domain at once, between domains through rings, carriers
+//! and paths, each of which takes its time. An instance that waits notices what has come when it wakes, or when it is
+//! asked to look.
+
+use super::script::{Script, Step};
+use ligament_agent::{Awaited, State, Status, Waiting};
+use ligament_wire::domains::Carried;
+
+/// What an instance does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Outside,
+    Runs,
+    /// It has said that it is done.
+    Done,
+    Gone,
+}
+
+/// An instance.
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub life: Life,
+    pub at: usize,
+    /// Whether it computes.
+    pub busy: bool,
+    /// Whether it has said that it is done.
+    done: bool,
+    waits: Option<(Awaited, u64)>,
+    epoch: u64,
+    looked: u64,
+    asked: Option<u64>,
+    started: u64,
+    /// How often it has done something that one who waits for good cannot do.
+    pub moved: u64,
+}
+
+/// What is under way on a channel, in messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Way {
+    pub budget: u64,
+    sent: u64,
+    received: u64,
+    /// What the sender knows to be received.
+    known: u64,
+    /// What lies before the carrier, and before the receiver.
+    ring: u64,
+    inbox: u64,
+    /// What the far carrier has told of what was received.
+    told: u64,
+}
+
+/// Something that passes between two carriers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cargo {
+    Messages {
+        channel: u32,
+        count: u64,
+    },
+    Credit {
+        channel: u32,
+        count: u64,
+    },
+    /// What was sent has arrived.
+    Word {
+        domain: u32,
+        count: u64,
+    },
+}
+
+/// What follows from a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// An instance may have something to notice.
+    Wakes(u32),
+    /// It goes on after so many ns.
+    Computes(u32, u64),
+    /// A carrier has something to take.
+    Carries(u32),
+    /// It is done.
+    Finishes(u32),
+}
+
+/// All instances and channels.
+pub struct World<'s> {
+    script: &'s Script,
+    pub processes: Vec<Process>,
+    pub ways: Vec<Way>,
+    /// For each domain what its carrier has counted, and how much of what it sent has not arrived yet.
+    carriers: Vec<(Carried, u64)>,
+}
+
+impl<'s> World<'s> {
+    /// Before anything has happened.
+    pub fn new(script: &'s Script) -> World<'s> {
+        let process = Process {
+            life: Life::Outside,
+            at: 0,
+            busy: false,
+            done: false,
+            waits: None,
+            epoch: 0,
+            looked: 0,
+            asked: None,
+            started: 0,
+            moved: 0,
+        };
+        let way =
+            |channel: &ligament_agent::plan::PlannedChannel| Way { budget: channel.budget, ..Way::default() };
+        World {
+            processes: vec![process; script.programs.len()],
+            ways: script.plan.channels.iter().map(way).collect(),
+            carriers: vec![(Carried::default(), 0); script.domains as usize],
+            script,
+        }
+    }
+
+    /// An instance has registered.
+    pub fn registers(&mut self, who: u32, now: u64) {
+        let process = &mut self.processes[who as usize];
+        (process.life, process.started) = (Life::Runs, now.max(1));
+    }
+
+    /// An instance is asked to look once more.
+    pub fn is_asked(&mut self, who: u32, round: u64) {
+        self.processes[who as usize].asked = Some(round);
+    }
+
+    /// An instance goes on as far as it can.
+    pub fn goes_on(&mut self, who: u32, now: u64) -> Vec<Follows> {
+        let mut out = Vec::new();
+        while self.processes[who as usize].life == Life::Runs && !self.processes[who as usize].busy {
+            let process = &self.processes[who as usize];
+            let step = self.script.programs[who as usize].get(process.at).copied();
+            let lacks = match step {
+                None => {
+                    let process = &mut self.processes[who as usize];
+                    (process.life, process.done) = (Life::Done, true);
+                    out.push(Follows::Finishes(who));
+                    break;
+                }
+                Some(Step::Compute(ns)) => {
+                    self.processes[who as usize].busy = true;
+                    out.push(Follows::Computes(who, ns));
+                    None
+                }
+                Some(Step::Send(channel)) => self.sends(channel, &mut out),
+                Some(Step::Receive(channel)) => self.receives(channel, &mut out),
+            };
+            let process = &mut self.processes[who as usize];
+            let Some(lacks) = lacks else {
+                process.at += 1;
+                process.moved += 1;
+                // The wait is over, if there was one.
+                process.epoch += process.epoch % 2;
+                process.waits = None;
+                continue;
+            };
+            if process.waits.is_none() {
+                process.epoch += 1;
+                process.waits = Some((lacks, now));
+            }
+            if let Some(round) = process.asked.take() {
+                process.looked = round;
+            }
+            break;
+        }
+        out
+    }
+
+    fn sends(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<Awaited> {
+        let ends = &self.script.plan.channels[channel as usize];
+        let far = self.script.is_far(channel);
+        let way = &mut self.ways[channel as usize];
+        let under_way = way.sent - way.known;
+        if under_way >= way.budget {
+            return Some(Awaited::Credit { channel, needs: under_way + 1 });
+        }
+        way.sent += 1;
+        if far {
+            way.ring += 1;
+            out.push(Follows::Carries(self.script.placement[ends.from.instance as usize]));
+        } else {
+            way.inbox += 1;
+            out.push(Follows::Wakes(ends.to.instance));
+        }
+        None
+    }
+
+    fn receives(&mut self, channel: u32, out: &mut Vec<Follows>) -> Option<Awaited> {
+        let ends = &self.script.plan.channels[channel as usize];
+        let far = self.script.is_far(channel);
+        let way = &mut self.ways[channel as usize];
+        if way.inbox == 0 {
+            return Some(Awaited::Message { channels: vec![channel] });
+        }
+        way.inbox -= 1;
+        way.received += 1;
+        if far {
+            out.push(Follows::Carries(self.script.placement[ends.to.instance as usize]));
+        } else {
+            way.known += 1;
+            out.push(Follows::Wakes(ends.from.instance));
+        }
+        None
+    }
+
+    /// A carrier takes all that lies before it: to which domain it goes.
+    pub fn carries(&mut self, domain: u32) -> Vec<(u32, Cargo)> {
+        let mut out = Vec::new();
+        for channel in (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel)) {
+            let ends = &self.script.plan.channels[channel as usize];
+            let from = self.script.placement[ends.from.instance as usize];
+            let to = self.script.placement[ends.to.instance as usize];
+            let (way, carrier) = (&mut self.ways[channel as usize], &mut self.carriers[domain as usize]);
+            let count = if from == domain { std::mem::take(&mut way.ring) } else { 0 };
+            if count > 0 {
+                carrier.0.sent += count;
+                carrier.1 += 1;
+                out.push((to, Cargo::Messages { channel, count }));
+            }
+            let count = way.received - way.told;
+            if to == domain && count > 0 {
+                way.told += count;
+                carrier.0.told += count;
+                carrier.1 += 1;
+                out.push((from, Cargo::Credit { channel, count }));
+            }
+        }
+        out
+    }
+
+    /// Something arrives at a carrier: who may notice, and the word that it has come.
+    pub fn arrives(&mut self, domain: u32, cargo: Cargo) -> (Option<u32>, Option<(u32, Cargo)>) {
+        let ends = |channel: u32| &self.script.plan.channels[channel as usize];
+        match cargo {
+            Cargo::Messages { channel, count } => {
+                self.carriers[domain as usize].0.came += count;
+                self.ways[channel as usize].inbox += count;
+                let from = self.script.placement[ends(channel).from.instance as usize];
+                (Some(ends(channel).to.instance), Some((from, Cargo::Word { domain: from, count: 1 })))
+            }
+            Cargo::Credit { channel, count } => {
+                self.carriers[domain as usize].0.credited += count;
+                self.ways[channel as usize].known += count;
+                let to = self.script.placement[ends(channel).to.instance as usize];
+                (Some(ends(channel).from.instance), Some((to, Cargo::Word { domain: to, count: 1 })))
+            }
+            Cargo::Word { domain, count } => {
+                self.carriers[domain as usize].1 -= count;
+                (None, None)
+            }
+        }
+    }
+
+    /// What a carrier says of itself: it looks at all before it does.
+    pub fn carried(&self, domain: u32) -> Carried {
+        let (counts, under_way) = self.carriers[domain as usize];
+        let lies = |channel: u32| {
+            let ends = &self.script.plan.channels[channel as usize];
+            let way = &self.ways[channel as usize];
+            let here = |instance: u32| self.script.placement[instance as usize] == domain;
+            (here(ends.from.instance) && way.ring > 0) || (here(ends.to.instance) && way.received > way.told)
+        };
+        let far = (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel));
+        Carried { quiet: under_way == 0 && !far.into_iter().any(lies), ..counts }
+    }
+
+    /// The status page of an instance, on a clock that is ahead by `ahead`.
+    pub fn page(&self, who: u32, ahead: u64) -> Option<Status> {
+        let process = &self.processes[who as usize];
+        if process.started == 0 {
+            return None;
+        }
+        let waits = process.waits.as_ref().map(|(what, since)| Waiting {
+            what: what.clone(),
+            since: since + ahead,
+            timed: false,
+            holding: false,
+        });
+        let state = match (process.done, &process.waits) {
+            (true, _) => State::Ended,
+            (_, None) => State::Computing,
+            (_, Some((Awaited::Message { .. }, _))) => State::WaitingToReceive,
+            (_, Some(_)) => State::WaitingToSend,
+        };
+        Some(Status {
+            state,
+            epoch: process.epoch,
+            waits,
+            looked: process.looked,
+            time: None,
+            iterations: 0,
+            pinned: 0,
+            sent_messages: process.moved,
+            sent_bytes: 0,
+            received_messages: 0,
+            received_bytes: 0,
+            waited: 0,
+            transferred: 0,
+            receiving: 0,
+            wait_count: 0,
+            started: process.started + ahead,
+            ended: 0,
+        })
+    }
+}
