@@ -103,3 +103,16 @@ def test_a_job_that_ends_before_its_run_begins_says_what_it_printed(slurm, tmp_p
     failed = call("ligament", "submit", "counting.ymmsl", "--site=./odd.yaml", cwd=tmp_path, check=1)
     assert "sourced something odd" in failed.stderr, failed.stderr
     assert "this line of the site failed: false" in failed.stderr and "has not begun" in failed.stderr
+
+
+def test_a_run_whose_head_is_on_another_machine_is_not_called_lost(slurm, tmp_path):
+    programs.write(tmp_path)
+    call("ligament", "submit", "counting.ymmsl", cwd=tmp_path, check=0)
+    run = tmp_path / "runs/latest"
+    # As it looks from a login node: the record is of another machine, whose processes are not seen.
+    text = record(run)
+    text.update(state="running", host="n1.far.away", pid=2**22 + 1)
+    (run / "run.json").write_text(json.dumps(text))
+    assert "running on n1.far.away, as it last wrote down" in call("ligament", "status", cwd=tmp_path, check=0).stdout
+    stopped = call("ligament", "stop", cwd=tmp_path, check=2)
+    assert "runs on n1.far.away, where it can be told to end" in stopped.stderr
