@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/reference/errors.md"
 SOURCES = sorted(
     path
     for glob in ["crates/{}/src/**/*.rs".format(crate) for crate in
-                 ("instance", "shm", "wire", "agent", "manager", "launch", "cli", "capi")]
+                 ("instance", "shm", "wire", "agent", "carrier", "manager", "launch", "cli", "capi")]
     + ["crates/model/src/settings.rs", "crates/model/src/identity.rs", "bindings/python/src/*.rs", "bindings/python/python/ligament/*.py"]
     for path in ROOT.glob(glob)
     # What is wrong with a site file has codes as what is wrong with a model has.

@@ -180,7 +180,7 @@ def test_reaction_diffusion_over_three_domains_gives_what_it_gives_on_one(ligame
 
 
 def test_an_instance_that_fails_elsewhere_ends_the_run_with_its_reason_and_its_last_words(spread, pair):
-    run = spread(pair("sys.exit(3)"), *APART)
+    run = spread(pair("os._exit(3)"), *APART)
     assert run.wait() == [1, 1, 1]
     text = run.text()
     assert "micro ended with exit status 3" in text and "the last words of micro" in text, text

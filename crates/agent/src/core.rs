@@ -86,7 +86,7 @@ impl Core {
             link: None,
             pid: None,
             speaker: None,
-            ours: !instance.by_hand,
+            ours: !instance.by_hand && !instance.elsewhere,
             finished: false,
             failed: false,
             slabs: BTreeMap::new(),

@@ -5,7 +5,8 @@ use std::io::IoSlice;
 
 /// The owner of messages. Everything is called from within `Net::turn`.
 pub trait Cargo {
-    /// Adds slices with exactly the `len` bytes at `offset` of an outgoing message to `into`.
+    /// Adds slices with exactly the `len` bytes at `offset` of an outgoing message to `into`. Of a message that was
+    /// released already nothing is added: a far end that is broken may have acknowledged what was not sent yet.
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>);
 
     /// A message of `total` bytes begins to arrive: memory for it is needed. Called once for each message, before any

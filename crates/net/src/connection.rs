@@ -1,14 +1,15 @@
 //! One socket, as it is or with TLS around it: bytes in, bytes out, and whether more would go without waiting.
 
+use crate::tls::Tls;
 use rustix::io::Errno;
 use rustix::net::{recv, RecvFlags, SendAncillaryBuffer, SendFlags};
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 
 /// A socket. It is watched for edges, so what is known of its readiness is kept here.
 pub(crate) struct Connection {
     wire: Wire,
-    tls: Option<Box<rustls::Connection>>,
+    tls: Option<Box<Tls>>,
     /// Said before there was TLS, and not taken by the socket yet.
     unsaid: Vec<u8>,
 }
@@ -60,19 +61,21 @@ impl Connection {
     }
 
     /// From here on everything is encrypted.
-    pub fn secure(&mut self, tls: rustls::Connection) {
+    pub fn secure(&mut self, tls: Tls) {
         self.tls = Some(Box::new(tls));
     }
 
     /// Whether something still waits here for the socket.
     pub fn has_unsent(&self) -> bool {
-        !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.unsent().is_empty())
     }
 
     /// Says something short, now or as soon as the socket takes it.
     pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.tls {
-            Some(tls) => tls.writer().write_all(bytes)?,
+            Some(tls) => {
+                tls.seal(&[IoSlice::new(bytes)])?;
+            }
             None => self.unsaid.extend(bytes),
         }
         self.flush()
@@ -85,7 +88,11 @@ impl Connection {
             self.unsaid.drain(..taken);
         }
         let Some(tls) = self.tls.as_mut().filter(|_| self.unsaid.is_empty()) else { return Ok(()) };
-        transmit(tls, &mut self.wire)
+        while !tls.unsent().is_empty() && self.wire.writable {
+            let taken = self.wire.send(&[IoSlice::new(tls.unsent())])?;
+            tls.sent(taken);
+        }
+        Ok(())
     }
 
     /// Sends of these slices what can be sent now; how many bytes those are.
@@ -96,7 +103,7 @@ impl Connection {
         }
         match &mut self.tls {
             Some(tls) => {
-                let taken = tls.writer().write_vectored(slices)?;
+                let taken = tls.seal(slices)?;
                 self.flush()?;
                 Ok(taken)
             }
@@ -108,39 +115,24 @@ impl Connection {
     pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
         let Some(tls) = &mut self.tls else { return self.wire.receive(into) };
         loop {
-            match tls.reader().read_vectored(into) {
-                Ok(0) => return Ok(Got::End),
-                Ok(bytes) => return Ok(Got::Bytes(bytes)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Got::End),
-                Err(error) => return Err(error),
+            let taken = tls.take(into)?;
+            if taken > 0 {
+                return Ok(Got::Bytes(taken));
             }
-            match tls.read_tls(&mut self.wire) {
-                Ok(0) => return Ok(Got::End),
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Got::Nothing),
-                Err(error) => return Err(error),
+            if tls.is_closed() {
+                return Ok(Got::End);
             }
-            let processed = tls.process_new_packets();
-            // What belongs to the handshake is answered at once, alerts too.
-            if self.unsaid.is_empty() {
-                transmit(tls, &mut self.wire)?;
+            match self.wire.receive(&mut [IoSliceMut::new(tls.room())])? {
+                Got::Bytes(bytes) => tls.came(bytes)?,
+                other => return Ok(other),
             }
-            processed.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+            // What belongs to the handshake is answered at once.
+            while self.unsaid.is_empty() && !tls.unsent().is_empty() && self.wire.writable {
+                let taken = self.wire.send(&[IoSlice::new(tls.unsent())])?;
+                tls.sent(taken);
+            }
         }
     }
-}
-
-/// Gives the socket what has been encrypted, as far as it takes it.
-fn transmit(tls: &mut rustls::Connection, wire: &mut Wire) -> io::Result<()> {
-    while tls.wants_write() && wire.writable {
-        match tls.write_tls(wire) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 impl Wire {
@@ -191,33 +183,5 @@ impl Wire {
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-}
-
-// For the TLS library.
-impl Read for Wire {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.receive(&mut [IoSliceMut::new(into)])? {
-            Got::Bytes(bytes) => Ok(bytes),
-            Got::Nothing => Err(ErrorKind::WouldBlock.into()),
-            Got::End => Ok(0),
-        }
-    }
-}
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_vectored(&[IoSlice::new(bytes)])
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self.send(slices)? {
-            0 => Err(ErrorKind::WouldBlock.into()),
-            taken => Ok(taken),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

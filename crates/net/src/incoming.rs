@@ -114,6 +114,20 @@ impl Incoming {
         Ok(())
     }
 
+    /// Takes bytes as if they had come from a socket.
+    #[cfg(fuzzing)]
+    pub fn try_on(
+        &mut self,
+        bytes: &[u8],
+        path: &mut Path,
+        codec: &mut Codec,
+        cargo: &mut dyn Cargo,
+        now: Nanos,
+    ) -> Result<(), Trouble> {
+        let mut reach = Reach { domain: 0, stream: 0, path, cargo, codec, now, scratch: &mut [] };
+        self.take(bytes, &mut reach)
+    }
+
     /// The piece whose bytes are to be read straight into its message, if there is one and it is worth that.
     fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
         match self.state {

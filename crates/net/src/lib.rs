@@ -6,6 +6,8 @@ mod cargo;
 mod codec;
 mod connection;
 mod event;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod greeting;
 mod guest;
 mod incoming;
@@ -16,8 +18,10 @@ mod net;
 mod outgoing;
 mod pays;
 mod peer;
+mod records;
 mod secure;
 mod socket;
+mod tls;
 mod tuning;
 
 pub use cargo::Cargo;

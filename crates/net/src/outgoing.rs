@@ -81,7 +81,7 @@ impl Outgoing {
                 self.link.is_idle();
                 return Ok(false);
             }
-            let sent = connection.send(&self.slices(domain, cargo))?;
+            let sent = connection.send(&self.slices(domain, cargo)?)?;
             self.link.took(sent);
             self.advance(sent);
             written += sent;
@@ -117,7 +117,7 @@ impl Outgoing {
         }
     }
 
-    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> Vec<IoSlice<'a>> {
+    fn slices<'a>(&'a self, domain: u32, cargo: &'a dyn Cargo) -> io::Result<Vec<IoSlice<'a>>> {
         let mut slices = Vec::with_capacity(2 * self.frames.len().min(SLICES));
         let mut done = self.done;
         for frame in &self.frames {
@@ -131,7 +131,11 @@ impl Outgoing {
             match &frame.body {
                 Body::Bytes(bytes) if begin < bytes.len() => slices.push(IoSlice::new(&bytes[begin..])),
                 &Body::Message { id, offset, len } if begin < len as usize => {
-                    cargo.slices(domain, id, offset + begin as u64, len - begin as u32, &mut slices);
+                    let (before, wanted) = (slices.len(), len as usize - begin);
+                    cargo.slices(domain, id, offset + begin as u64, wanted as u32, &mut slices);
+                    if slices[before..].iter().map(|slice| slice.len()).sum::<usize>() != wanted {
+                        return Err(io::Error::other("the other end acknowledged what was not sent yet"));
+                    }
                 }
                 _ => {}
             }
@@ -139,7 +143,7 @@ impl Outgoing {
         }
         // The kernel takes no more than 1024; what the owner of a message adds is not known before.
         slices.truncate(1024);
-        slices
+        Ok(slices)
     }
 
     fn advance(&mut self, sent: usize) {
@@ -152,6 +156,51 @@ impl Outgoing {
             }
             self.done -= len;
             self.frames.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Compression;
+    use ligament_path::Tuning;
+    use std::os::unix::net::UnixStream;
+
+    /// Has only the first so many bytes of any message.
+    struct Only(Vec<u8>);
+
+    impl Cargo for Only {
+        fn slices<'a>(&'a self, _: u32, _: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
+            let begin = (offset as usize).min(self.0.len());
+            into.push(IoSlice::new(&self.0[begin..self.0.len().min(begin + len as usize)]));
+        }
+
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn room(&mut self, _: u32, _: MessageId, _: u64, _: u32) -> &mut [u8] {
+            &mut []
+        }
+
+        fn deliver(&mut self, _: u32, _: MessageId) {}
+        fn release(&mut self, _: u32, _: MessageId) {}
+        fn credit(&mut self, _: u32, _: u32, _: u64) {}
+    }
+
+    #[test]
+    fn a_stream_whose_message_is_no_longer_there_breaks_and_says_nothing_else_instead() {
+        for (there, goes) in [(1000, true), (999, false), (0, false)] {
+            let (near, _far) = UnixStream::pair().unwrap();
+            let mut connection = Connection::new(near.into());
+            connection.ready(false, true, false);
+            let (mut path, mut codec) = (Path::new(Tuning::default(), 0), Codec::new(Compression::Never));
+            path.stream_up(0, 1, 0);
+            path.send(1, 1000);
+            let only = Only(vec![7; there]);
+            let written = Outgoing::new().write(&mut connection, (2, 0), (&mut path, &mut codec), &only, 1);
+            assert_eq!(written.is_ok(), goes, "{there} bytes");
         }
     }
 }

@@ -1,17 +1,19 @@
 //! TLS 1.3 as runs use it: both ends show the key of the run, raw (RFC 7250), and take no other; nothing is resumed.
 
 use crate::keys::RunKeys;
+use crate::tls::Tls;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption, UnbufferedClientConnection};
 use rustls::crypto::{ring as provider, CryptoProvider};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, UnbufferedServerConnection};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct, DistinguishedName,
-    Error, ServerConfig, ServerConnection, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
+    SignatureScheme,
 };
+use std::io;
 use std::sync::Arc;
 
 /// Before the seed of an Ed25519 key in PKCS #8 (RFC 8410, section 7).
@@ -51,29 +53,29 @@ impl Security {
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(Arc::clone(&identity))));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
+        client.enable_secret_extraction = true;
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)?
             .with_client_cert_verifier(pinned)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(identity)));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
+        server.enable_secret_extraction = true;
         Ok(Security { client: Arc::new(client), server: Arc::new(server) })
     }
 
     /// The side that dials.
-    pub fn dialler(&self) -> Result<Connection, Error> {
+    pub fn dialler(&self) -> io::Result<Tls> {
         // Nobody is known by name; the key says who it is.
         let name = ServerName::try_from("ligament").expect("a name");
-        let mut connection = ClientConnection::new(Arc::clone(&self.client), name)?;
-        connection.set_buffer_limit(None);
-        Ok(connection.into())
+        let connection = UnbufferedClientConnection::new(Arc::clone(&self.client), name);
+        Tls::dialler(connection.map_err(io::Error::other)?)
     }
 
     /// The side that listens.
-    pub fn listener(&self) -> Result<Connection, Error> {
-        let mut connection = ServerConnection::new(Arc::clone(&self.server))?;
-        connection.set_buffer_limit(None);
-        Ok(connection.into())
+    pub fn listener(&self) -> io::Result<Tls> {
+        let connection = UnbufferedServerConnection::new(Arc::clone(&self.server));
+        Tls::listener(connection.map_err(io::Error::other)?)
     }
 }
 
@@ -190,20 +192,22 @@ impl ClientCertVerifier for Pinned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
+    use rustls::{ClientConnection, Connection, ServerConnection};
+    use std::io::{IoSlice, IoSliceMut, Read, Write};
 
     /// Carries what the two say to each other until nobody says more, or one has enough of it.
-    fn converse(one: &mut Connection, other: &mut Connection) -> Result<(), Error> {
-        while one.wants_write() || other.wants_write() {
+    fn converse(one: &mut Tls, other: &mut Tls) -> io::Result<()> {
+        while !one.unsent().is_empty() || !other.unsent().is_empty() {
             for _ in 0..2 {
-                let mut said = Vec::new();
-                while one.wants_write() {
-                    one.write_tls(&mut said).unwrap();
-                }
-                let mut said = &said[..];
-                while !said.is_empty() {
-                    other.read_tls(&mut said).unwrap();
-                    other.process_new_packets()?;
+                while !one.unsent().is_empty() {
+                    let room = other.room();
+                    let some = one.unsent().len().min(room.len());
+                    room[..some].copy_from_slice(&one.unsent()[..some]);
+                    one.sent(some);
+                    other.came(some)?;
+                    if !other.unsent().is_empty() {
+                        break;
+                    }
                 }
                 std::mem::swap(one, other);
             }
@@ -211,16 +215,162 @@ mod tests {
         Ok(())
     }
 
+    fn says(speaker: &mut Tls, listener: &mut Tls, bytes: &[u8]) {
+        let (mut done, mut heard) = (0, Vec::new());
+        while heard.len() < bytes.len() {
+            done += speaker.seal(&[IoSlice::new(&bytes[done..])]).unwrap();
+            while !speaker.unsent().is_empty() {
+                let room = listener.room();
+                // In parts that have nothing to do with records.
+                let some = speaker.unsent().len().min(room.len()).min(10_007);
+                room[..some].copy_from_slice(&speaker.unsent()[..some]);
+                speaker.sent(some);
+                listener.came(some).unwrap();
+                let mut place = vec![0; 20_000];
+                let taken = listener.take(&mut [IoSliceMut::new(&mut place)]).unwrap();
+                heard.extend_from_slice(&place[..taken]);
+            }
+        }
+        assert!(heard == bytes);
+    }
+
+    fn text(len: usize) -> Vec<u8> {
+        (0..len).map(|at| (at * 31 + (at >> 8)) as u8).collect()
+    }
+
     #[test]
-    fn two_ends_with_the_keys_of_a_run_speak_tls_1_3() {
+    fn two_ends_with_the_keys_of_a_run_understand_each_other() {
         let security = Security::new(&RunKeys::make());
         let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
-        here.writer().write_all(b"hello").unwrap();
+        here.seal(&[IoSlice::new(b"hel"), IoSlice::new(b"lo")]).unwrap();
         converse(&mut here, &mut there).unwrap();
         let mut heard = [0; 5];
-        there.reader().read_exact(&mut heard).unwrap();
-        assert_eq!(&heard, b"hello");
-        assert_eq!(here.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
+        assert_eq!(there.take(&mut [IoSliceMut::new(&mut heard)]).unwrap(), 5);
+        assert_eq!(&heard, b"hello", "what was said early is heard when hands are shaken");
+        for len in [1, 16_384, 16_385, 1_000_000] {
+            says(&mut here, &mut there, &text(len));
+            says(&mut there, &mut here, &text(len));
+        }
+    }
+
+    #[test]
+    fn keys_are_renewed_again_and_again_and_nothing_is_lost() {
+        let security = Security::new(&RunKeys::make());
+        let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+        converse(&mut here, &mut there).unwrap();
+        here.renews_after(5);
+        there.renews_after(3);
+        for _ in 0..10 {
+            says(&mut here, &mut there, &text(200_000));
+            says(&mut there, &mut here, &text(100_000));
+        }
+    }
+
+    #[test]
+    fn a_record_with_any_bit_changed_or_said_twice_or_left_out_is_refused() {
+        let changes: [fn(&mut Vec<u8>); 5] = [
+            |record| record[0] ^= 1,
+            |record| record[7] ^= 1,
+            |record| *record.last_mut().unwrap() ^= 0x80,
+            |record| *record = [&record[..], &record[..]].concat(),
+            |record| drop(record.drain(..record.len() / 2)),
+        ];
+        for change in changes {
+            let security = Security::new(&RunKeys::make());
+            let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+            converse(&mut here, &mut there).unwrap();
+            // Two records of the same length.
+            here.seal(&[IoSlice::new(&[7; 100])]).unwrap();
+            here.seal(&[IoSlice::new(&[8; 100])]).unwrap();
+            let mut said = here.unsent().to_vec();
+            change(&mut said);
+            there.room()[..said.len()].copy_from_slice(&said);
+            there.came(said.len()).unwrap();
+            let mut place = [0; 1000];
+            let outcome = (0..3).try_for_each(|_| there.take(&mut [IoSliceMut::new(&mut place)]).map(|_| ()));
+            assert!(outcome.is_err());
+        }
+    }
+
+    /// The library's own connection of the same run.
+    fn of_the_library(security: &Security, dials: bool) -> Connection {
+        if dials {
+            let name = ServerName::try_from("ligament").unwrap();
+            ClientConnection::new(Arc::clone(&security.client), name).unwrap().into()
+        } else {
+            ServerConnection::new(Arc::clone(&security.server)).unwrap().into()
+        }
+    }
+
+    #[test]
+    fn an_end_that_leaves_the_records_to_the_library_understands_ours_and_we_its() {
+        let security = Security::new(&RunKeys::make());
+        for dials in [false, true] {
+            let mut ours = if dials { security.listener() } else { security.dialler() }.unwrap();
+            let mut theirs = of_the_library(&security, dials);
+            theirs.writer().write_all(&text(50_000)).unwrap();
+            let (mut here, mut there, mut said) = (Vec::new(), Vec::new(), 0);
+            while here.len() < 50_000 || there.len() < 50_000 {
+                if said < 50_000 {
+                    said += ours.seal(&[IoSlice::new(&text(50_000)[said..])]).unwrap();
+                }
+                let mut bytes = ours.unsent().to_vec();
+                ours.sent(bytes.len());
+                let mut rest = &bytes[..];
+                while !rest.is_empty() {
+                    theirs.read_tls(&mut rest).unwrap();
+                    theirs.process_new_packets().unwrap();
+                    let _ = theirs.reader().read_to_end(&mut there);
+                }
+                bytes.clear();
+                while theirs.wants_write() {
+                    theirs.write_tls(&mut bytes).unwrap();
+                }
+                for part in bytes.chunks(3000) {
+                    ours.room()[..part.len()].copy_from_slice(part);
+                    ours.came(part.len()).unwrap();
+                    let mut place = vec![0; 50_000];
+                    let taken = ours.take(&mut [IoSliceMut::new(&mut place)]).unwrap();
+                    here.extend_from_slice(&place[..taken]);
+                }
+            }
+            assert!(here == text(50_000) && there == text(50_000));
+            assert_eq!(theirs.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
+            theirs.refresh_traffic_keys().unwrap();
+            theirs.writer().write_all(b"with new keys").unwrap();
+            theirs.send_close_notify();
+            let mut bytes = Vec::new();
+            while theirs.wants_write() {
+                theirs.write_tls(&mut bytes).unwrap();
+            }
+            ours.room()[..bytes.len()].copy_from_slice(&bytes);
+            ours.came(bytes.len()).unwrap();
+            let mut place = [0; 100];
+            let taken = ours.take(&mut [IoSliceMut::new(&mut place)]).unwrap();
+            assert_eq!(&place[..taken], b"with new keys");
+            assert!(ours.is_closed());
+        }
+    }
+
+    #[test]
+    fn a_new_key_that_the_other_end_asks_for_is_made_before_the_next_record() {
+        let security = Security::new(&RunKeys::make());
+        let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+        converse(&mut here, &mut there).unwrap();
+        here.asks_for_new_keys();
+        says(&mut here, &mut there, &text(100));
+        there.seal(&[IoSlice::new(&text(100))]).unwrap();
+        let (said, answered) = (5 + 100 + 1 + 16, 5 + 5 + 1 + 16);
+        assert_eq!(there.unsent().len(), answered + said);
+        converse(&mut here, &mut there).unwrap();
+        let mut place = [0; 200];
+        assert_eq!(here.take(&mut [IoSliceMut::new(&mut place)]).unwrap(), 100);
+        says(&mut there, &mut here, &text(100));
+    }
+
+    fn refuses(error: &io::Error) -> bool {
+        let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+        error.get_ref().and_then(|error| error.downcast_ref::<Error>()) == Some(&refused)
     }
 
     #[test]
@@ -228,23 +378,13 @@ mod tests {
         let (ours, theirs) = (RunKeys::make(), RunKeys::make());
         let (mut here, mut there) =
             (Security::new(&ours).dialler().unwrap(), Security::new(&theirs).listener().unwrap());
-        let refused = Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
-        assert_eq!(converse(&mut here, &mut there), Err(refused.clone()), "the dialler refuses");
-        // A dialler that would take any key, to see that the listener does not.
-        let mut careless = Security::new(&theirs);
-        let shown = Security::new(&ours);
-        let pinned = CertificateDer::from(public_key(&theirs));
-        let provider = Arc::clone(careless.client.crypto_provider());
-        let config = Arc::get_mut(&mut careless.client).unwrap();
-        config.client_auth_cert_resolver = Arc::clone(&shown.client.client_auth_cert_resolver);
-        config.dangerous().set_certificate_verifier(Arc::new(Pinned { key: pinned, provider }));
-        let (mut here, mut there) = (careless.dialler().unwrap(), Security::new(&theirs).listener().unwrap());
-        assert_eq!(converse(&mut here, &mut there), Err(refused), "the listener refuses");
-    }
-
-    fn public_key(keys: &RunKeys) -> Vec<u8> {
-        let key = PrivatePkcs8KeyDer::from([&PKCS8[..], &keys.identity()].concat());
-        provider::sign::any_eddsa_type(&key).unwrap().public_key().unwrap().to_vec()
+        assert!(refuses(&converse(&mut here, &mut there).unwrap_err()), "the dialler refuses");
+        // A dialler that knows whom it dials, but shows a key of its own.
+        let mut thief = Security::new(&theirs);
+        let shown = Arc::clone(&Security::new(&ours).client.client_auth_cert_resolver);
+        Arc::get_mut(&mut thief.client).unwrap().client_auth_cert_resolver = shown;
+        let (mut here, mut there) = (thief.dialler().unwrap(), Security::new(&theirs).listener().unwrap());
+        assert!(refuses(&converse(&mut here, &mut there).unwrap_err()), "the listener refuses");
     }
 
     #[test]

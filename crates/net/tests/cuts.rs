@@ -125,6 +125,32 @@ fn a_stream_that_is_half_open_is_noticed_and_dialled_again() {
 }
 
 #[test]
+fn an_end_that_cannot_go_on_waits_and_does_not_turn_in_circles() {
+    let tuning = Tuning { longest_pause: SECOND / 20, ..Tuning::default() };
+    let (mut zero, mut one, mut proxy) = pair(false, tuning, 2, true);
+    one.send(0, 1, 1000);
+    play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].desk.count == 1);
+    // Once while nobody takes what is sent, and once while there is no stream.
+    for silent in [true, false] {
+        let proxied = proxy.as_mut().unwrap();
+        proxied.links.iter_mut().for_each(|link| link.silent = true);
+        if !silent {
+            proxied.cut();
+            proxied.closed = true;
+        }
+        one.send(0, 1, 20 << 20);
+        zero.send(1, 2, 20 << 20);
+        one.net.credit(0, 2, if silent { 1 } else { 2 });
+        let (began, mut turns) = (now(), 0);
+        play(&mut [&mut zero, &mut one], &mut proxy, |_, _| {
+            turns += 1;
+            now() - began > SECOND / 2
+        });
+        assert!(turns < 500, "{turns} turns in half a second");
+    }
+}
+
+#[test]
 fn an_end_whose_partner_is_gone_after_all_was_said_comes_to_its_end_soon() {
     let (mut zero, mut one, mut proxy) = pair(false, impatient(), 2, true);
     one.send(0, 1, 1000);

@@ -76,3 +76,18 @@ fn an_address_that_this_machine_does_not_have_is_refused() {
     let listen = Listen { address: Some(nowhere), ..Listen::default() };
     assert!(Listener::bind(&listen).is_err());
 }
+
+#[test]
+fn a_net_may_be_used_by_one_thread_and_then_by_another() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    zero.net.listen(common::listener().0);
+    let mut zero = std::thread::spawn(move || {
+        zero.turn();
+        zero
+    })
+    .join()
+    .unwrap();
+    zero.turn();
+    assert!(zero.events.is_empty());
+}

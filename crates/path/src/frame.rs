@@ -19,7 +19,7 @@ pub enum FrameKind {
     Acknowledgement,
     /// How many bytes of a conduit have been received by its instance.
     Credit,
-    /// Nothing but a sign of life.
+    /// Nothing but a sign of life, or (number 1) a question for news of what has come.
     Heartbeat,
     /// Nothing more will be sent but acknowledgements.
     End,
@@ -36,7 +36,8 @@ pub struct FrameHeader {
     /// Of a piece: bytes of the message that it stands for.
     pub len: u32,
     pub conduit: u32,
-    /// Of a piece: its message's number on the conduit. Of credit: bytes received in all.
+    /// Of a piece: its message's number on the conduit. Of credit: bytes received in all. Of a sign of life:
+    /// whether it asks for news.
     pub number: Number,
     /// Of a piece: where it begins in its message.
     pub offset: u64,

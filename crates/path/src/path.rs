@@ -108,6 +108,8 @@ pub struct Path {
     /// Since when there has been no stream.
     alone_since: Option<Nanos>,
     given_up: bool,
+    /// The time of the last tick.
+    ticked: Nanos,
     ending: Ending,
     actions: VecDeque<Action>,
 }
@@ -118,6 +120,8 @@ struct Ending {
     wanted: bool,
     due: bool,
     heard: bool,
+    /// News of what has come was asked for since the last stream broke.
+    asked: bool,
     /// The other end has said so.
     theirs: bool,
     told: bool,
@@ -138,6 +142,7 @@ impl Path {
             tell_since: None,
             alone_since: Some(now),
             given_up: false,
+            ticked: now,
             ending: Ending::default(),
             actions: VecDeque::new(),
         }
@@ -205,6 +210,7 @@ impl Path {
         if self.streams.is_empty() {
             self.alone_since = Some(now);
         }
+        self.ending.asked = false;
         self.actions.push_back(Action::Write);
     }
 
@@ -220,6 +226,10 @@ impl Path {
         };
         let frame = match frame {
             None if first && self.may_tell(now) => Some(self.tell()),
+            frame => frame,
+        };
+        let frame = match frame {
+            None if first && self.may_ask() => Some(self.ask()),
             frame => frame,
         };
         let state = self.streams.get_mut(&stream)?;
@@ -257,7 +267,7 @@ impl Path {
         let first = self.streams.keys().next() == Some(&stream);
         let only = self.streams.len() == 1;
         let control = self.must_tell(now) || !self.credits_due.is_empty() || self.ending_is_due();
-        first && (control || self.outbound.has_small() || self.may_tell(now))
+        first && (control || self.outbound.has_small() || self.may_tell(now) || self.may_ask())
             || (!first || only) && self.outbound.has_large()
             || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
     }
@@ -303,6 +313,19 @@ impl Path {
         self.tell_since.is_some() && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
+    /// Whether this end waits for nothing but news of what has come, so that it can say that this was all.
+    fn may_ask(&self) -> bool {
+        let Ending { wanted, asked, .. } = self.ending;
+        wanted && !asked && self.outbound.len() > 0 && !self.outbound.has_small() && !self.outbound.has_large()
+    }
+
+    /// A sign of life that asks for news at once.
+    fn ask(&mut self) -> Outgoing {
+        self.ending.asked = true;
+        let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
+        Outgoing::Control { header, bytes: Vec::new() }
+    }
+
     fn tell(&mut self) -> Outgoing {
         self.tell_since = None;
         let news = self.streams.iter_mut().filter(|(_, stream)| stream.came != stream.told);
@@ -327,7 +350,12 @@ impl Path {
             return wrong("a frame within a frame");
         }
         match header.kind {
-            FrameKind::Heartbeat => Ok(Place::Done),
+            FrameKind::Heartbeat => {
+                if header.number == 1 && self.tell_since.is_some() {
+                    self.tell_at_once(now);
+                }
+                Ok(Place::Done)
+            }
             FrameKind::Credit => {
                 let known = self.credited.entry(header.conduit).or_default();
                 if header.number > *known {
@@ -341,8 +369,7 @@ impl Path {
                 self.ending.theirs = true;
                 self.count(stream, 0, now);
                 // Nothing else may follow that would carry the news.
-                self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
-                self.actions.push_back(Action::Write);
+                self.tell_at_once(now);
                 self.end_if_over();
                 Ok(Place::Done)
             }
@@ -423,6 +450,11 @@ impl Path {
         Ok(())
     }
 
+    fn tell_at_once(&mut self, now: Nanos) {
+        self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
+        self.actions.push_back(Action::Write);
+    }
+
     /// A counted frame has come.
     fn count(&mut self, stream: StreamId, bytes: u64, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
@@ -457,20 +489,22 @@ impl Path {
         }
     }
 
-    /// When `tick` is due next.
+    /// When `tick` is due next. What a `tick` has said already is due to be written is not counted again: it waits for
+    /// its stream.
     pub fn deadline(&self) -> Option<Nanos> {
-        let tell = self.tell_since.map(|since| since + self.tuning.tell_after);
+        let tell =
+            self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
+        let speak = self.streams.values().map(|stream| stream.spoke + self.tuning.heartbeat);
+        let unsaid = speak.chain(tell).filter(|&at| at > self.ticked);
+        let silent = self.streams.values().map(|stream| stream.heard + self.tuning.silence);
         let waiting = !self.given_up && !self.ending.told;
         let alone = self.alone_since.filter(|_| waiting).map(|since| since.saturating_add(self.patience()));
-        let lives = self
-            .streams
-            .values()
-            .map(|stream| (stream.spoke + self.tuning.heartbeat).min(stream.heard + self.tuning.silence));
-        lives.chain(tell).chain(alone).min()
+        unsaid.chain(silent).chain(alone).min()
     }
 
     /// Time has passed.
     pub fn tick(&mut self, now: Nanos) {
+        self.ticked = now;
         let silent = |stream: &Stream| now.saturating_sub(stream.heard) >= self.tuning.silence;
         let dead: Vec<StreamId> =
             self.streams.iter().filter(|(_, stream)| silent(stream)).map(|(&number, _)| number).collect();

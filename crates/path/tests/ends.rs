@@ -3,6 +3,9 @@
 use ligament_path::{Action, FrameHeader, FrameKind, MessageId, Outgoing, Path, Place, Tuning, HEADER_BYTES};
 use proptest::prelude::*;
 
+/// Longer than news may wait, and shorter than a stream may be quiet (ns).
+const MOMENT: u64 = 100_000_000;
+
 fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
     FrameHeader { kind: FrameKind::Piece, codec: 0, stored: len, len, conduit, number, offset, total }
 }
@@ -109,6 +112,105 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
     path.tick(tuning.silence + tuning.patience);
     assert_eq!(actions(&mut path), [Action::GiveUp]);
     assert_eq!(path.deadline(), None);
+}
+
+/// The other end says that nothing more comes, and that it has heard everything up to this end's own end.
+fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
+    let end = FrameHeader { kind: FrameKind::End, ..piece(0, 0, 0, 0, 0) };
+    assert_eq!(path.begins(stream, &end, now).unwrap(), Place::Done);
+    let heard = [&u32::from(stream).to_le_bytes()[..], &1u32.to_le_bytes(), &frames.to_le_bytes()].concat();
+    path.acknowledged(stream, &heard, now).unwrap();
+}
+
+#[test]
+fn an_end_that_lacks_only_the_others_last_word_does_not_wait_for_it_for_long() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.end();
+    hear_the_end(&mut path, 0, 0, 1);
+    path.stream_down(0, 1);
+    assert_eq!(path.deadline(), Some(1 + tuning.farewell));
+    path.tick(tuning.farewell);
+    assert_eq!(actions(&mut path), []);
+    path.tick(1 + tuning.farewell);
+    assert_eq!(actions(&mut path), [Action::Ended]);
+    path.tick(1 + tuning.patience);
+    assert_eq!((actions(&mut path), path.deadline()), (vec![], None), "that was all");
+}
+
+#[test]
+fn an_end_that_has_something_to_say_waits_for_a_stream_as_long_as_its_patience_lasts() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.send(1, 10);
+    path.end();
+    hear_the_end(&mut path, 0, 0, 1);
+    path.stream_down(0, 1);
+    path.tick(1 + tuning.farewell);
+    assert_eq!(actions(&mut path), []);
+    path.tick(1 + tuning.patience);
+    assert_eq!(actions(&mut path), [Action::GiveUp]);
+}
+
+#[test]
+fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
+    let mut path = end(Tuning::default(), 1);
+    path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
+    path.finished(0, 7);
+    assert_eq!(path.next(0, 8), None, "nothing is said only to tell that");
+    path.send(2, 5);
+    assert_eq!(conduit_of(path.next(0, 9)), 2);
+    let Some(Outgoing::Control { header, .. }) = path.next(0, 9) else {
+        panic!("it is told in the same moment")
+    };
+    assert_eq!(header.kind, FrameKind::Acknowledgement);
+    assert_eq!(path.next(0, 9), None, "once");
+}
+
+#[test]
+fn an_end_that_has_sent_its_last_asks_for_news_and_gets_it_at_once() {
+    let (mut here, mut there) = (end(Tuning::default(), 1), end(Tuning::default(), 1));
+    here.send(1, 5);
+    here.end();
+    conduit_of(here.next(0, MOMENT));
+    let Some(Outgoing::Control { header, .. }) = here.next(0, MOMENT) else { panic!("it asks") };
+    assert_eq!((header.kind, header.number, here.next(0, MOMENT)), (FrameKind::Heartbeat, 1, None), "once");
+    there.begins(0, &piece(1, 1, 0, 5, 5), 2 * MOMENT).unwrap();
+    there.finished(0, 2 * MOMENT);
+    assert_eq!(there.next(0, 2 * MOMENT), None);
+    there.begins(0, &header, 2 * MOMENT).unwrap();
+    let Some(Outgoing::Control { header, bytes }) = there.next(0, 2 * MOMENT) else { panic!("it is told") };
+    assert_eq!(header.kind, FrameKind::Acknowledgement);
+    here.acknowledged(0, &bytes, 3 * MOMENT).unwrap();
+    let Some(Outgoing::Control { header, .. }) = here.next(0, 3 * MOMENT) else { panic!("this was all") };
+    assert_eq!(header.kind, FrameKind::End);
+}
+
+#[test]
+fn what_is_due_and_waits_for_its_stream_does_not_call_for_another_tick() {
+    let tuning = Tuning::default();
+    let mut path = end(tuning, 1);
+    path.begins(0, &piece(1, 1, 0, 5, 5), 7).unwrap();
+    path.finished(0, 7);
+    assert_eq!(path.deadline(), Some(7 + tuning.tell_after));
+    path.tick(7 + tuning.tell_after);
+    assert!(path.has_next(0, 7 + tuning.tell_after), "it is to be told");
+    assert_eq!(path.deadline(), Some(tuning.heartbeat), "the stream may be full");
+    path.tick(tuning.heartbeat);
+    assert_eq!(path.deadline(), Some(7 + tuning.silence));
+}
+
+#[test]
+fn a_path_is_quiet_when_all_that_was_sent_is_known_to_have_come() {
+    let mut path = end(Tuning::default(), 1);
+    assert!(path.is_quiet());
+    path.credit(3, 100);
+    assert!(!path.is_quiet(), "credit waits");
+    path.next(0, 1).unwrap();
+    assert!(!path.is_quiet(), "credit is under way");
+    let heard = [&0u32.to_le_bytes()[..], &1u32.to_le_bytes(), &1u64.to_le_bytes()].concat();
+    path.acknowledged(0, &heard, 2).unwrap();
+    assert!(path.is_quiet());
 }
 
 #[test]

@@ -36,3 +36,114 @@ impl Core {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{core_of, hello, join, plan, refusal, MACRO, ME, MICRO};
+    use crate::action::{Action, Link, Push};
+    use crate::outcome::{Exit, Failure, Outcome};
+    use crate::Core;
+    use ligament_wire::control::{Notice, Request, Welcome};
+
+    /// The domain of macro; micro is in another.
+    fn spread() -> Core {
+        core_of(plan().in_domain(&[0, 1], 0))
+    }
+
+    fn welcome(actions: &[Action]) -> &Welcome {
+        let welcomed = actions.iter().find_map(|action| match action {
+            Action::Answer { notice: Notice::Welcome(welcome), .. } => Some(welcome),
+            _ => None,
+        });
+        welcomed.expect("it is welcomed")
+    }
+
+    fn ends(core: &mut Core, instance: u32) -> Vec<Action> {
+        core.request(Link::from(instance), Request::Finished);
+        core.exited(instance, Exit::Status(0))
+    }
+
+    #[test]
+    fn the_carrier_has_the_conduits_to_all_instances_elsewhere_and_is_neither_watched_nor_reported() {
+        // Of three instances two are elsewhere, and joined to each other too.
+        let mut three = plan();
+        three.instances.push(three.instances[1].clone());
+        let mut back = three.channels[1];
+        back.from.instance = 2;
+        three.channels.push(back);
+        let mut aside = three.channels[0];
+        (aside.from.instance, aside.to.instance) = (1, 2);
+        three.channels.push(aside);
+        let mut core = core_of(three.in_domain(&[0, 1, 2], 0));
+        assert_eq!(core.carrier(), Some(("micro", "token-2")));
+        let actions = join(&mut core, MICRO);
+        let carrier = welcome(&actions);
+        let ids = |channels: &[ligament_wire::control::ChannelInfo]| -> Vec<u32> {
+            channels.iter().map(|channel| channel.id).collect()
+        };
+        assert_eq!((ids(&carrier.sends), ids(&carrier.receives)), (vec![1, 2], vec![0]));
+        assert!(carrier.ports.is_empty() && carrier.light.is_none());
+        assert_eq!(actions.len(), 1, "{actions:?}");
+        let macro_model = join(&mut core, MACRO);
+        let peers = welcome(&macro_model).sends.iter().chain(&welcome(&macro_model).receives);
+        assert!(peers.map(|channel| channel.peer).all(|peer| peer == MICRO));
+    }
+
+    #[test]
+    fn nobody_can_register_as_an_instance_elsewhere() {
+        let mut core = spread();
+        let Request::Hello { protocol, instance, pid, ports, language, light, .. } = hello(&core, MICRO) else {
+            unreachable!("hello makes a Hello")
+        };
+        core.connected(9, ME);
+        let token = "guessed".to_owned();
+        let actions =
+            core.request(9, Request::Hello { protocol, instance, token, pid, ports, language, light });
+        assert!(refusal(&actions).contains("token"), "{actions:?}");
+    }
+
+    #[test]
+    fn the_run_is_over_here_when_what_was_sent_has_arrived() {
+        let mut core = spread();
+        assert!(!core.begin().contains(&Action::Start { instance: MICRO }));
+        join(&mut core, MICRO);
+        join(&mut core, MACRO);
+        let actions = ends(&mut core, MACRO);
+        assert!(actions.contains(&Action::Detach) && !actions.contains(&Action::Over), "{actions:?}");
+        let told = |action: &Action| {
+            matches!(
+                action,
+                Action::Tell { endpoint: MICRO, notice: Notice::PeerEnded { endpoint: MACRO }, .. }
+            )
+        };
+        assert!(actions.iter().any(told), "{actions:?}");
+        assert_eq!(core.detached(), [Action::Over]);
+        assert_eq!(core.ending(), Some(&Outcome::Done));
+    }
+
+    #[test]
+    fn a_run_that_fails_waits_for_no_carrier_and_signals_none() {
+        let mut core = spread();
+        join(&mut core, MICRO);
+        join(&mut core, MACRO);
+        ends(&mut core, MACRO);
+        let failure = Failure { instance: None, what: "lost".into(), said: None, exit: None };
+        let actions = core.stop(Outcome::Failed(failure));
+        assert!(actions.contains(&Action::Over), "{actions:?}");
+        let told = |action: &Action| {
+            matches!(action, Action::Tell { endpoint: MICRO, notice: Notice::RunEnds { .. }, .. })
+        };
+        assert!(actions.iter().any(told), "{actions:?}");
+        let pushed =
+            |action: &Action| matches!(action, Action::Push { instance: MICRO, push: Push::Terminate });
+        assert!(!actions.iter().any(pushed), "{actions:?}");
+        assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::Push { .. })));
+    }
+
+    #[test]
+    fn where_no_instance_is_the_run_is_over_at_once() {
+        let mut core = core_of(plan().in_domain(&[1, 1], 0));
+        assert!(core.ending().is_none());
+        assert_eq!(core.detached(), [Action::Over]);
+    }
+}

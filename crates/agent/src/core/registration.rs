@@ -57,7 +57,7 @@ impl Core {
             let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
                 None => Some(format!("this run has no instance \"{name}\"")),
                 Some(i) => match &self.instances[i] {
-                    Instance { ours: true, .. } if !self.plan.instances[i].elsewhere => Some(format!(
+                    Instance { ours: true, .. } => Some(format!(
                         "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
                     )),
                     _ if self.plan.instances[i].elsewhere => self.is_elsewhere(i as u32),

@@ -5,11 +5,11 @@ use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
 
-const MACRO: u32 = 0;
-const MICRO: u32 = 1;
-const ME: Caller = Caller { user: 7, pid: 100 };
+pub(super) const MACRO: u32 = 0;
+pub(super) const MICRO: u32 = 1;
+pub(super) const ME: Caller = Caller { user: 7, pid: 100 };
 
-fn plan() -> Plan {
+pub(super) fn plan() -> Plan {
     let port = |name: &str, operator: Operator| PlannedPort {
         name: name.into(),
         operator,
@@ -41,7 +41,7 @@ fn plan() -> Plan {
     }
 }
 
-fn core_of(plan: Plan) -> Core {
+pub(super) fn core_of(plan: Plan) -> Core {
     let mut number = 0;
     let ledger = Ledger::new(1 << 20, "the test");
     let mut core = Core::new(plan, ledger, 7, "@test".into(), || {
@@ -57,7 +57,7 @@ fn core_of(plan: Plan) -> Core {
     core
 }
 
-fn hello(core: &Core, instance: u32) -> Request {
+pub(super) fn hello(core: &Core, instance: u32) -> Request {
     let [_, (_, name), (_, token)] = core.environment(instance);
     Request::Hello {
         protocol: PROTOCOL,
@@ -71,7 +71,7 @@ fn hello(core: &Core, instance: u32) -> Request {
 }
 
 /// Connects an instance on the link of its number.
-fn join(core: &mut Core, instance: u32) -> Vec<Action> {
+pub(super) fn join(core: &mut Core, instance: u32) -> Vec<Action> {
     let link = Link::from(instance);
     assert!(core.connected(link, ME).is_empty());
     let hello = hello(core, instance);
@@ -85,7 +85,7 @@ fn both() -> Core {
     core
 }
 
-fn refusal(actions: &[Action]) -> &str {
+pub(super) fn refusal(actions: &[Action]) -> &str {
     match actions.iter().find(|action| matches!(action, Action::Answer { .. })) {
         Some(Action::Answer { notice: Notice::Refused { why }, .. }) => why,
         other => panic!("no refusal, but {other:?} in {actions:?}"),

@@ -177,6 +177,9 @@ fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
             assert_eq!((header.timestamp(), header.next_timestamp()), (time, Some(time + 1.0)));
         }
     }
+    run.settle();
+    let (sent, credited) = from.progress(0);
+    assert_eq!(sent, credited, "a message costs the same in both domains");
     from.end_channel(0).unwrap();
     run.settle();
     assert!(receive(&mut to, 0).0.is_end());
@@ -207,6 +210,8 @@ fn many_small_arrays_go_the_short_way_and_arrive() {
         );
     }
     run.settle();
+    let (sent, credited) = from.progress(0);
+    assert_eq!(sent, credited, "a message costs the same in both domains");
     assert_eq!(run.quiet()[0].sent, 500);
     assert!(run.quiet().iter().all(|one| one.quiet));
 }
@@ -249,6 +254,25 @@ fn a_sender_with_a_full_budget_waits_for_the_receiver_elsewhere_and_for_nobody_e
         run.step();
     }
     sender.join().unwrap();
+}
+
+#[test]
+fn what_has_arrived_elsewhere_gives_its_memory_back() {
+    let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30)]);
+    let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
+    for i in 0..300 {
+        send(&mut from, 0, 0.0, &numbers(5000, i));
+        while !to.poll(0).unwrap() {
+            run.step();
+        }
+        assert_eq!(receive(&mut to, 0).1, numbers(5000, i));
+        // Both ends look for what came back only in quiet moments.
+        (0..5).for_each(|_| run.step());
+        to.poll(0).unwrap();
+    }
+    for world in &run.worlds {
+        assert!(world.granted() <= 4 << 20, "12 MB of messages took {} bytes", world.granted());
+    }
 }
 
 #[test]

@@ -41,7 +41,10 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let mut guard = Guard::start(move |why| crate::complain(&format!("the run {run}, domain {me}: {why}")))
+    let lost = move |why: &str| {
+        crate::complain(&format!("the run {run}, domain {me}: {}", why.replace("the run itself", "its agent")))
+    };
+    let mut guard = Guard::start(lost)
         .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
     let listener =
         Listener::bind(&arguments.listening.listen()).map_err(|error| format!("--listen: {error}"))?;

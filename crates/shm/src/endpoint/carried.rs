@@ -188,7 +188,8 @@ impl<C: Custodian> Endpoint<C> {
         let window = CHUNK.min(body_len);
         let Some(block) = self.block(window)? else {
             if at == 0 && !self.pool.any_outstanding() {
-                let reason = format!("{}; not even a window to pass it on in pieces", self.denied);
+                let reason =
+                    format!("{}; not even a window to pass the message on in pieces can be had", self.denied);
                 return Err(ShmError::OutOfMemory { bytes: body_len, reason });
             }
             return Ok(None);

@@ -547,11 +547,9 @@ impl<'s> Stage<'s> {
     fn act(&mut self, domain: u32, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Start { instance } => {
-                    if self.sites[domain as usize].core.ending().is_none() {
-                        self.sites[domain as usize].core.started(instance, 100 + instance);
-                        self.soon(20 * MS, Event::Starts(instance));
-                    }
+                Action::Start { instance } if self.sites[domain as usize].core.ending().is_none() => {
+                    self.sites[domain as usize].core.started(instance, 100 + instance);
+                    self.soon(20 * MS, Event::Starts(instance));
                 }
                 Action::Push { instance, push } => {
                     let signal = if push == Push::Kill { 9 } else { 15 };

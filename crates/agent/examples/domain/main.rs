@@ -1,0 +1,166 @@
+//! One domain of the tests in `tests/domains.rs`: an agent with a carrier, whose paths go over loopback. The instances are
+//! this same program, called with `part`.
+
+mod parts;
+
+use ligament_agent::{
+    Carrier, Drain, Elsewhere, Gained, Guard, Heard, Host, Order, Outcome, Plan, Report, RunView, Started,
+};
+use ligament_carrier::Event;
+use ligament_launch::{Command, Environment};
+use ligament_net::{Invitation, Listen, Listener, Net, Tuning};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["part"] => parts::play(),
+        ["domain", directory, me] => {
+            let outcome = domain(Path::new(directory), me.parse().expect("a number"));
+            println!("{outcome:?}");
+            std::process::exit(i32::from(outcome != Outcome::Done));
+        }
+        _ => panic!("domain DIRECTORY NUMBER, or part"),
+    }
+}
+
+/// Waits for a file that somebody else writes.
+fn await_file(path: &Path) -> String {
+    loop {
+        if let Ok(text) = std::fs::read_to_string(path) {
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn write_whole(path: &Path, text: &str) {
+    let partial = path.with_extension("partial");
+    std::fs::write(&partial, text).unwrap();
+    std::fs::rename(partial, path).unwrap();
+}
+
+/// `directory` has the model, the placement (the domain of each instance), and the invitation. Each domain writes where it
+/// listens to `address-N`; where it is reached stands in `reach-N`.
+fn domain(directory: &Path, me: u32) -> Outcome {
+    let mut guard = Guard::start(|why| eprintln!("{why}")).unwrap();
+    let domain_of: Vec<u32> = std::fs::read_to_string(directory.join("placement"))
+        .unwrap()
+        .split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let model = ligament_model::read_file(&directory.join("model.ymmsl"));
+    let model = model.configuration.expand().unwrap_or_else(|problems| panic!("{problems:?}"));
+    let plan = Plan::of(&model, "spread").unwrap();
+    assert_eq!(plan.instances.len(), domain_of.len());
+    let domains = domain_of.iter().max().unwrap() + 1;
+
+    let invitation = Invitation::read(&directory.join("invitation")).unwrap();
+    let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, Tuning::default());
+    let address = Some("127.0.0.1".parse().unwrap());
+    let listener = Listener::bind(&Listen { address, ..Listen::default() }).unwrap();
+    let addresses: Vec<String> = listener.addresses().iter().map(SocketAddr::to_string).collect();
+    write_whole(&directory.join(format!("address-{me}")), &addresses.join("\n"));
+    net.listen(listener);
+    let (carrier, mut heard) = Carrier::start(net).unwrap();
+    // The lower number listens, the higher one dials.
+    (me + 1..domains).for_each(|other| carrier.expect(other));
+    for other in 0..me {
+        let reach = await_file(&directory.join(format!("reach-{other}")));
+        carrier.dial(other, reach.lines().map(|line| line.parse().unwrap()).collect(), 2);
+    }
+
+    let others: BTreeSet<u32> = (0..domains).filter(|&other| other != me).collect();
+    let names = plan.instances.iter().map(|instance| instance.name.clone()).collect();
+    let mut stage = Stage { directory: directory.to_owned(), names, waiting_for: others.clone() };
+    let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &domain_of, me };
+    let (outcome, _) = ligament_agent::run(plan, &mut guard, &mut stage, Some(elsewhere)).unwrap();
+
+    let word = if outcome == Outcome::Done { "done".to_owned() } else { format!("failed {outcome:?}") };
+    others.iter().for_each(|&other| carrier.control(other, word.clone().into_bytes()));
+    // Those elsewhere may still send to those that were here.
+    while outcome == Outcome::Done && !stage.waiting_for.is_empty() {
+        let heard = heard.blocking_recv().unwrap();
+        assert!(!matches!(heard, Heard::Failed(_)), "{heard:?}");
+        stage.heard(&heard);
+    }
+    others.iter().for_each(|&other| carrier.end(other));
+    let mut left = others;
+    while !left.is_empty() {
+        let heard = heard.blocking_recv().unwrap();
+        if let Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) = heard {
+            left.remove(&domain);
+        }
+    }
+    outcome
+}
+
+/// What is around the agent: it starts instances, and hears what other domains say.
+struct Stage {
+    directory: PathBuf,
+    names: Vec<String>,
+    /// Domains that have not said that they are done.
+    waiting_for: BTreeSet<u32>,
+}
+
+impl Host for Stage {
+    fn begins(&mut self, _: &str, _: &str) {}
+
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String> {
+        let mut all = Environment::inherited();
+        environment.iter().for_each(|(name, value)| all.set(name, value));
+        let command = Command {
+            program: std::env::current_exe().unwrap(),
+            arguments: vec!["part".into()],
+            environment: all,
+            directory: self.directory.clone(),
+            output: self.directory.join(format!("{}.log", self.names[instance as usize])),
+        };
+        guard.launch(instance, command).map(|()| None)
+    }
+
+    fn report(&mut self, report: Report) {
+        println!("{report:?}");
+    }
+
+    fn status(&mut self, _: &RunView<'_>) -> String {
+        String::new()
+    }
+
+    fn directory(&self, _: u32) -> String {
+        self.directory.display().to_string()
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        None
+    }
+
+    fn tick(&mut self, _: &RunView<'_>) -> Vec<Order> {
+        Vec::new()
+    }
+
+    fn timeline(&mut self, _: u32, _: &Gained, _: u64, _: Drain) {}
+
+    fn timelines_seen(&mut self) {}
+
+    fn show(&mut self, _: &RunView<'_>) {}
+
+    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+        println!("{heard:?}");
+        let Heard::Control { from, bytes } = heard else { return Vec::new() };
+        self.waiting_for.remove(from);
+        match &bytes[..] {
+            b"done" => Vec::new(),
+            why => vec![Order::Fail(format!("domain {from}: {}", String::from_utf8_lossy(why)))],
+        }
+    }
+}

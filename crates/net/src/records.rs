@@ -1,0 +1,195 @@
+//! TLS 1.3 records (RFC 8446, sections 5 and 7.2) with keys that the handshake in `tls` has agreed: sealed straight from
+//! where a message lies, opened in place. Keys are renewed long before their limit.
+
+use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, CHACHA20_POLY1305, NONCE_LEN};
+use rustls::client::ClientConnectionData;
+use rustls::kernel::KernelConnection;
+use rustls::server::ServerConnectionData;
+use rustls::{ConnectionTrafficSecrets, Error, ExtractedSecrets};
+use std::io::IoSlice;
+
+/// Bytes before a record's content.
+pub(crate) const HEADER: usize = 5;
+/// The most plain bytes of a record, and the most that may follow its header.
+const PLAIN: usize = 1 << 14;
+pub(crate) const LONGEST: usize = PLAIN + 256;
+/// The kinds of records that there are.
+pub(crate) const KINDS: std::ops::RangeInclusive<u8> = 20..=23;
+const TAG: usize = 16;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const DATA: u8 = 23;
+/// Say that the keys change, and do not ask for the same.
+const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
+/// So many records are sealed with one key; the limit is twice that (RFC 8446, section 5.5).
+const RECORDS_PER_KEY: u64 = 1 << 23;
+
+/// What makes new keys out of old ones.
+pub(crate) enum Renewal {
+    Dialler(KernelConnection<ClientConnectionData>),
+    Listener(KernelConnection<ServerConnectionData>),
+}
+
+impl Renewal {
+    fn sealing(&mut self) -> Result<Protection, Error> {
+        Protection::new(match self {
+            Renewal::Dialler(state) => state.update_tx_secret()?,
+            Renewal::Listener(state) => state.update_tx_secret()?,
+        })
+    }
+
+    fn opening(&mut self) -> Result<Protection, Error> {
+        Protection::new(match self {
+            Renewal::Dialler(state) => state.update_rx_secret()?,
+            Renewal::Listener(state) => state.update_rx_secret()?,
+        })
+    }
+}
+
+/// A key, and how many records it has protected.
+struct Protection {
+    key: LessSafeKey,
+    iv: [u8; NONCE_LEN],
+    sequence: u64,
+}
+
+impl Protection {
+    fn new((sequence, secrets): (u64, ConnectionTrafficSecrets)) -> Result<Protection, Error> {
+        let (algorithm, key, iv) = match &secrets {
+            ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
+            ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (&CHACHA20_POLY1305, key, iv),
+            _ => return Err(Error::General("a cipher that was not offered".into())),
+        };
+        let unfit = |_| Error::General("a key of another length".into());
+        let key = LessSafeKey::new(UnboundKey::new(algorithm, key.as_ref()).map_err(unfit)?);
+        let iv = iv.as_ref().try_into().map_err(|_| Error::General("a nonce of another length".into()))?;
+        Ok(Protection { key, iv, sequence })
+    }
+
+    /// No nonce is ever used twice: the sequence only grows.
+    fn nonce(&mut self) -> Nonce {
+        let mut nonce = self.iv;
+        nonce[4..].iter_mut().zip(self.sequence.to_be_bytes()).for_each(|(byte, number)| *byte ^= number);
+        self.sequence += 1;
+        Nonce::assume_unique_for_key(nonce)
+    }
+}
+
+/// What a record was.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// Bytes from here to there.
+    Data(usize, usize),
+    /// Nothing for anybody but TLS itself.
+    Nothing,
+    /// The other end says no more.
+    Closed,
+}
+
+/// Both directions of an encrypted stream.
+pub(crate) struct Records {
+    seals: Protection,
+    opens: Protection,
+    renewal: Renewal,
+    records_per_key: u64,
+    /// The other end has asked for a new key.
+    asked: bool,
+}
+
+impl Records {
+    pub fn new(secrets: ExtractedSecrets, renewal: Renewal) -> Result<Records, Error> {
+        let (seals, opens) = (Protection::new(secrets.tx)?, Protection::new(secrets.rx)?);
+        Ok(Records { seals, opens, renewal, records_per_key: RECORDS_PER_KEY, asked: false })
+    }
+
+    /// Adds records with the first bytes of some slices to `into`, at most so many; how many bytes those are.
+    pub fn seal(&mut self, slices: &[IoSlice<'_>], most: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
+        let all = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
+        let mut rest = slices.iter();
+        let mut current: &[u8] = &[];
+        let mut done = 0;
+        while done < all {
+            if self.asked || self.seals.sequence >= self.records_per_key {
+                self.asked = false;
+                self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&KEY_UPDATE), into)?;
+                self.seals = self.renewal.sealing()?;
+            }
+            let len = PLAIN.min(all - done);
+            let fill = |into: &mut Vec<u8>| {
+                let mut left = len;
+                while left > 0 {
+                    if current.is_empty() {
+                        let Some(next) = rest.next() else { break };
+                        current = next;
+                        continue;
+                    }
+                    let (now, later) = current.split_at(current.len().min(left));
+                    into.extend_from_slice(now);
+                    (current, left) = (later, left - now.len());
+                }
+            };
+            self.seal_one(DATA, fill, into)?;
+            done += len;
+        }
+        Ok(done)
+    }
+
+    fn seal_one(&mut self, kind: u8, fill: impl FnOnce(&mut Vec<u8>), into: &mut Vec<u8>) -> Result<(), Error> {
+        let begin = into.len();
+        into.extend_from_slice(&[DATA, 3, 3, 0, 0]);
+        fill(into);
+        into.push(kind);
+        let len = (into.len() - begin - HEADER + TAG) as u16;
+        into[begin + 3..begin + HEADER].copy_from_slice(&len.to_be_bytes());
+        let (header, content) = into[begin..].split_at_mut(HEADER);
+        let nonce = self.seals.nonce();
+        let tag = self.seals.key.seal_in_place_separate_tag(nonce, Aad::from(&*header), content);
+        let tag = tag.map_err(|_| Error::EncryptError)?;
+        into.extend_from_slice(tag.as_ref());
+        Ok(())
+    }
+
+    /// Opens a whole record in place.
+    pub fn open(&mut self, record: &mut [u8]) -> Result<Opened, Error> {
+        let (header, content) = record.split_at_mut(HEADER);
+        if header[0] != DATA {
+            return Err(Error::General(format!("a record of kind {} that is not encrypted", header[0])));
+        }
+        let nonce = self.opens.nonce();
+        let opened = self.opens.key.open_in_place(nonce, Aad::from(&*header), content);
+        let plain = opened.map_err(|_| Error::DecryptError)?;
+        // Behind the content stand its kind and zeros.
+        let Some(end) = plain.iter().rposition(|byte| *byte != 0) else {
+            return Err(Error::General("a record of no kind".into()));
+        };
+        if end > PLAIN {
+            return Err(Error::PeerSentOversizedRecord);
+        }
+        match (plain[end], &plain[..end]) {
+            (DATA, _) => Ok(Opened::Data(HEADER, HEADER + end)),
+            (HANDSHAKE, [24, 0, 0, 1, asks]) => {
+                // Answered before the next record.
+                self.asked |= *asks == 1;
+                self.opens = self.renewal.opening()?;
+                Ok(Opened::Nothing)
+            }
+            (ALERT, [_, 0]) => Ok(Opened::Closed),
+            (ALERT, [_, what]) => Err(Error::General(format!("the other end reports TLS alert {what}"))),
+            (kind, _) => Err(Error::General(format!("a record of kind {kind} that has no business here"))),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Records {
+    /// Renews keys after so many records.
+    pub fn renews_after(&mut self, records: u64) {
+        self.records_per_key = records;
+    }
+
+    /// Says that the keys change, and asks for the same.
+    pub fn asks_for_new_keys(&mut self, into: &mut Vec<u8>) {
+        self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&[24, 0, 0, 1, 1]), into).unwrap();
+        self.seals = self.renewal.sealing().unwrap();
+    }
+}

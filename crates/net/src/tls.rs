@@ -1,0 +1,273 @@
+//! TLS 1.3 around a socket: `rustls` shakes hands, `records` carries what is said afterwards.
+
+use crate::records::{Opened, Records, Renewal, HEADER, KINDS, LONGEST};
+use rustls::client::UnbufferedClientConnection;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::Error;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+
+/// What is received at once: some records (bytes).
+const RECEIVED: usize = 256 << 10;
+/// What is sealed at once.
+const SEALED: usize = 256 << 10;
+
+/// One end of an encrypted stream.
+pub(crate) struct Tls {
+    stage: Stage,
+    /// What has come: opened bytes that nobody has taken, and after them records.
+    coming: Vec<u8>,
+    opened: std::ops::Range<usize>,
+    records: std::ops::Range<usize>,
+    /// While hands are shaken: where the records end that were shown to `rustls`.
+    shown: usize,
+    /// What the socket has to take, and how much of it that has.
+    leaving: Vec<u8>,
+    left: usize,
+    /// Said before hands were shaken.
+    early: Vec<u8>,
+    closed: bool,
+}
+
+enum Stage {
+    Dialler(Box<UnbufferedClientConnection>),
+    Listener(Box<UnbufferedServerConnection>),
+    Open(Box<Records>),
+    /// Something was wrong.
+    Broken,
+}
+
+/// What comes of showing `rustls` what has come.
+enum Shown {
+    /// So many bytes are done with, and it may go on.
+    Goes(usize),
+    /// So many bytes are done with, and more must come.
+    Waits(usize),
+}
+
+fn wrong(error: Error) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, error)
+}
+
+impl Tls {
+    pub fn dialler(connection: UnbufferedClientConnection) -> io::Result<Tls> {
+        Tls::begin(Stage::Dialler(Box::new(connection)))
+    }
+
+    pub fn listener(connection: UnbufferedServerConnection) -> io::Result<Tls> {
+        Tls::begin(Stage::Listener(Box::new(connection)))
+    }
+
+    fn begin(stage: Stage) -> io::Result<Tls> {
+        let mut tls = Tls {
+            stage,
+            coming: Vec::new(),
+            opened: 0..0,
+            records: 0..0,
+            shown: 0,
+            leaving: Vec::new(),
+            left: 0,
+            early: Vec::new(),
+            closed: false,
+        };
+        tls.shake_hands()?;
+        Ok(tls)
+    }
+
+    /// What the socket has to take first.
+    pub fn unsent(&self) -> &[u8] {
+        &self.leaving[self.left..]
+    }
+
+    /// The socket has taken so many bytes.
+    pub fn sent(&mut self, bytes: usize) {
+        self.left += bytes;
+        if self.left == self.leaving.len() {
+            self.leaving.clear();
+            self.left = 0;
+        }
+    }
+
+    /// Seals the first of these bytes; how many those are.
+    pub fn seal(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &mut self.stage {
+            Stage::Open(records) => records.seal(slices, SEALED, &mut self.leaving).map_err(wrong),
+            _ => {
+                let before = self.early.len();
+                slices.iter().for_each(|slice| self.early.extend_from_slice(slice));
+                Ok(self.early.len() - before)
+            }
+        }
+    }
+
+    /// Where the next bytes of the socket go.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.coming.is_empty() {
+            self.coming = vec![0; RECEIVED];
+        }
+        if self.opened.is_empty() {
+            let end = self.records.end;
+            self.coming.copy_within(self.records.start..end, 0);
+            self.shown -= self.shown.min(self.records.start);
+            self.records = 0..end - self.records.start;
+            self.opened = 0..0;
+        }
+        &mut self.coming[self.records.end..]
+    }
+
+    /// So many bytes have come there.
+    pub fn came(&mut self, bytes: usize) -> io::Result<()> {
+        self.records.end += bytes;
+        self.shake_hands()
+    }
+
+    /// Whether the other end has said that it says no more.
+    pub fn is_closed(&self) -> bool {
+        self.closed && self.opened.is_empty()
+    }
+
+    /// Puts plain bytes into some places, as many as there are and fit.
+    pub fn take(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let mut taken = 0;
+        for place in into {
+            let mut at = 0;
+            while at < place.len() {
+                if self.opened.is_empty() && !self.open()? {
+                    return Ok(taken);
+                }
+                let some = self.opened.len().min(place.len() - at);
+                let from = self.opened.start;
+                place[at..at + some].copy_from_slice(&self.coming[from..from + some]);
+                self.opened.start += some;
+                (at, taken) = (at + some, taken + some);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Opens the next record with bytes in it, if it has come.
+    fn open(&mut self) -> io::Result<bool> {
+        while let Stage::Open(records) = &mut self.stage {
+            let Some(len) = whole(&self.coming[self.records.clone()]).map_err(wrong)? else { return Ok(false) };
+            let begin = self.records.start;
+            self.records.start += len;
+            match records.open(&mut self.coming[begin..begin + len]).map_err(wrong)? {
+                Opened::Data(from, to) if from < to => {
+                    self.opened = begin + from..begin + to;
+                    return Ok(true);
+                }
+                Opened::Data(..) | Opened::Nothing => {}
+                Opened::Closed => self.closed = true,
+            }
+            if self.closed {
+                return Ok(false);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes on with the handshake, record by record, so that none that follows it is shown to `rustls`.
+    fn shake_hands(&mut self) -> io::Result<()> {
+        while !matches!(self.stage, Stage::Open(_)) {
+            let visible = &mut self.coming[self.records.start..self.shown.max(self.records.start)];
+            let outcome = match &mut self.stage {
+                Stage::Dialler(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
+                Stage::Listener(connection) => step(connection.process_tls_records(visible), &mut self.leaving),
+                Stage::Open(_) => return Ok(()),
+                Stage::Broken => Err(Error::HandshakeNotComplete),
+            };
+            let (done, waits) = match outcome.map_err(wrong)? {
+                Shown::Goes(done) => (done, false),
+                Shown::Waits(done) => (done, true),
+            };
+            self.records.start += done;
+            if waits && self.is_shaken() {
+                self.open_records()?;
+            } else if waits {
+                let next = self.shown.max(self.records.start);
+                let Some(len) = whole(&self.coming[next..self.records.end]).map_err(wrong)? else {
+                    return Ok(());
+                };
+                self.shown = next + len;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_shaken(&self) -> bool {
+        match &self.stage {
+            Stage::Dialler(connection) => !connection.is_handshaking(),
+            Stage::Listener(connection) => !connection.is_handshaking(),
+            Stage::Open(_) | Stage::Broken => false,
+        }
+    }
+
+    /// From here on the records are our own.
+    fn open_records(&mut self) -> io::Result<()> {
+        let records = match std::mem::replace(&mut self.stage, Stage::Broken) {
+            Stage::Dialler(connection) => connection
+                .dangerous_into_kernel_connection()
+                .and_then(|(secrets, state)| Records::new(secrets, Renewal::Dialler(state))),
+            Stage::Listener(connection) => connection
+                .dangerous_into_kernel_connection()
+                .and_then(|(secrets, state)| Records::new(secrets, Renewal::Listener(state))),
+            Stage::Open(_) | Stage::Broken => Err(Error::HandshakeNotComplete),
+        };
+        self.stage = Stage::Open(Box::new(records.map_err(wrong)?));
+        let early = std::mem::take(&mut self.early);
+        self.seal(&[IoSlice::new(&early)]).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+impl Tls {
+    /// Renews keys after so many records.
+    pub fn renews_after(&mut self, records: u64) {
+        let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
+        open.renews_after(records);
+    }
+
+    /// Says that the keys change, and asks for the same.
+    pub fn asks_for_new_keys(&mut self) {
+        let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
+        open.asks_for_new_keys(&mut self.leaving);
+    }
+}
+
+/// The length of the first record, if all of it has come.
+fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
+    let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
+    if !KINDS.contains(&header[0]) || header[1] != 3 {
+        return Err(Error::General("what was said is not of TLS".into()));
+    }
+    let len = usize::from(u16::from_be_bytes([header[3], header[4]]));
+    if len > LONGEST {
+        return Err(Error::PeerSentOversizedRecord);
+    }
+    Ok((bytes.len() >= HEADER + len).then_some(HEADER + len))
+}
+
+/// Does what `rustls` wants done now.
+fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> Result<Shown, Error> {
+    let UnbufferedStatus { discard, state } = status;
+    match state? {
+        ConnectionState::EncodeTlsData(mut data) => {
+            let begin = leaving.len();
+            let needed = match data.encode(&mut []) {
+                Err(EncodeError::InsufficientSize(size)) => size.required_size,
+                _ => 0,
+            };
+            leaving.resize(begin + needed, 0);
+            data.encode(&mut leaving[begin..])
+                .map_err(|error| Error::General(format!("what TLS has to say is not written: {error}")))?;
+            Ok(Shown::Goes(discard))
+        }
+        ConnectionState::TransmitTlsData(data) => {
+            // It leaves before anything else does.
+            data.done();
+            Ok(Shown::Goes(discard))
+        }
+        ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => Ok(Shown::Waits(discard)),
+        _ => Err(Error::General("the other end speaks or closes before hands are shaken".into())),
+    }
+}
