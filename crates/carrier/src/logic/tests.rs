@@ -411,11 +411,11 @@ fn where_memory_is_short_a_message_is_passed_on_in_pieces() {
     let receiver = thread::spawn(move || receive(&mut to.endpoint(1), 0).1 == numbers(5_000_000, 7));
     while !receiver.is_finished() {
         run.step();
+        assert!(run.heard.iter().all(Vec::is_empty), "{:?}", run.heard);
         thread::yield_now();
     }
     sender.join().unwrap();
     assert!(receiver.join().unwrap());
-    assert!(run.heard.iter().flatten().all(|heard| !matches!(heard, Heard::Failed(_))), "{:?}", run.heard);
 }
 
 #[test]
