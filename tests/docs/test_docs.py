@@ -94,7 +94,8 @@ def test_what_a_page_tells_to_type_does_what_it_says(page, reader):
 def test_every_problem_that_check_can_find_is_in_the_list_of_codes():
     source = "".join(
         path.read_text().split("#[cfg(test)]\nmod")[0]
-        for crate in ["model", "analysis"] for path in sorted(ROOT.glob(f"crates/{crate}/src/**/*.rs"))
+        for glob in ["model/src/**/*.rs", "analysis/src/**/*.rs", "launch/src/site/read.rs"]
+        for path in sorted(ROOT.glob(f"crates/{glob}"))
     )
     found = set(re.findall(r'\b(?:error|warning|report|problem)\w*\(\s*(?:self,\s*)?"([a-z]+(?:-[a-z]+)+)"', source))
     listed = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/reference/check-codes.md").read_text(), re.M)

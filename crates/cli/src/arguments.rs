@@ -16,11 +16,21 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a model on this machine.
+    /// Run a model: on this machine, on all nodes of the job that this is part of, or on those that are listed.
     ///
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
     /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
     Run(Box<Run>),
+    /// Run a model as a job of a batch system (Slurm), and show how it goes.
+    ///
+    /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run as if it
+    /// were here. Ctrl-C ends only the showing.
+    Submit(Box<crate::submit::Submit>),
+    /// End a run that was submitted, whether it waits in the queue or runs; any other as `stop` does.
+    Cancel(crate::job::Cancel),
+    /// Describe the places where runs are made, each in one small file.
+    #[command(subcommand)]
+    Site(crate::site::SiteCommand),
     /// Take part in a run as one of its domains: start what it is told to, here, until the run is over.
     ///
     /// Started on each machine of a run over several domains, by `ligament run` or by hand.
@@ -89,6 +99,10 @@ pub(crate) struct Run {
     pub json: bool,
     #[command(flatten, next_help_heading = "Over several domains")]
     pub spreading: crate::spread::Spreading,
+    #[command(flatten)]
+    pub hosts: crate::places::Hosts,
+    #[command(flatten)]
+    pub places: crate::places::Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
 }
@@ -291,6 +305,9 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
     };
     let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
+        Command::Submit(submit) => crate::submit::submit(&submit),
+        Command::Cancel(cancel) => crate::job::cancel(&cancel),
+        Command::Site(site) => crate::site::site(&site),
         Command::Agent(agent) => crate::agent::agent(&agent),
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),

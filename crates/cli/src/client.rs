@@ -11,7 +11,10 @@ use std::os::unix::process::CommandExt;
 /// What is written down of a run.
 pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
     let path = run.record();
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| match crate::job::JobRecord::of(run) {
+        Ok(Some(job)) => format!("{} has not begun: {}", run.name(), job.in_words()),
+        _ => format!("{}: {error}", path.display()),
+    })?;
     serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }
 
@@ -21,6 +24,11 @@ pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
 /// It does not answer.
 pub(crate) fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, String> {
     Ok(ask(run, record, Question::Timeline)?.is_some())
+}
+
+/// Whether the head of a run is, or was, on this machine: only then can be seen from here whether it lives.
+pub(crate) fn is_here(record: &RunRecord) -> bool {
+    rustix::system::uname().nodename().to_string_lossy() == record.host
 }
 
 /// Asks a run. None if it is not under way any more.
@@ -67,7 +75,8 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         Ok(told) => told,
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
-    let lost = now.is_none() && record.state == RunState::Running;
+    let unanswered = now.is_none() && record.state == RunState::Running;
+    let lost = unanswered && is_here(&record);
     let mut json = now.unwrap_or_else(|| serde_json::to_value(&record).unwrap_or_default());
     if lost {
         // Manager and agent are gone and had no time to say so.
@@ -81,7 +90,11 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         print(&format!("{json}\n"));
         return crate::DONE;
     }
-    let state = if lost { "lost (its manager is gone; it was perhaps killed)" } else { record.state.name() };
+    let state = match (lost, unanswered) {
+        (true, _) => "lost (its manager is gone; it was perhaps killed)".to_owned(),
+        (false, true) => format!("{} on {}, as it last wrote down", record.state.name(), record.host),
+        (false, false) => record.state.name().to_owned(),
+    };
     let mut text = format!("{}: {state}", record.run);
     if let Some(duration) = record.duration {
         text.push_str(&format!(", {}", in_seconds(duration)));
@@ -144,7 +157,15 @@ pub(crate) fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
 pub(crate) fn stop(arguments: &Stop) -> i32 {
     let asked = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
-        Ok((ask(&run, &record, Question::Stop)?, record.run))
+        let answer = ask(&run, &record, Question::Stop)?;
+        if answer.is_none() && record.state == RunState::Running && !is_here(&record) {
+            return Err(format!(
+                "{0} runs on {1}, where it can be told to end; \"ligament cancel {0}\" ends the job of a run that was \
+                 submitted",
+                record.run, record.host
+            ));
+        }
+        Ok((answer, record.run))
     });
     match asked {
         Ok((Some(_), name)) => {

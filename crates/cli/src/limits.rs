@@ -33,6 +33,21 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// The words that say the same again.
+    pub fn words(&self) -> Vec<String> {
+        let sizes = [
+            ("memory", self.memory),
+            ("budget", self.budget),
+            ("reader-pinned", self.reader_pinned),
+            ("message-size", self.message_size),
+            ("log", self.log),
+            ("output", self.output),
+            ("instances", self.instances),
+        ];
+        let sizes = sizes.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?)));
+        sizes.chain(self.wait.iter().map(|wait| format!("--wait={wait}"))).collect()
+    }
+
     /// As a model file would say it.
     pub fn options(&self) -> LigamentOptions {
         LigamentOptions {

@@ -1,7 +1,7 @@
 //! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
 
 use crate::arguments::Logs;
-use crate::client::record_of;
+use crate::client::{is_here, record_of};
 use ligament_manager::{find_run, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
@@ -63,7 +63,7 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
     }
     loop {
         let over = match record_of(run) {
-            Ok(record) => record.state != RunState::Running || !is_alive(record.pid),
+            Ok(record) => record.state != RunState::Running || (is_here(&record) && !is_alive(record.pid)),
             Err(_) => false,
         };
         if file.is_none() {

@@ -2,6 +2,7 @@
 
 use crate::arguments::{print, Run};
 use crate::check::read;
+use crate::launched::Launched;
 use crate::runtime::{check_instance, run_over, RunOptions, RunResult, Show};
 use crate::spread::ByHand;
 use ligament_analysis::Files;
@@ -12,7 +13,13 @@ const MOST_ROWS: usize = 40;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
-    let (model, limits) = (arguments.model.as_deref(), arguments.limits.options());
+    let (model, mut limits) = (arguments.model.as_deref(), arguments.limits.options());
+    arguments.places.add_to(&mut limits);
+    let machines = arguments.hosts.site().and_then(|site| Ok((arguments.hosts.machines(&site)?, site)));
+    let (machines, site) = match machines {
+        Ok(found) => found,
+        Err(error) => return refuse(arguments, &error),
+    };
     let mut report = match read(&arguments.models, &arguments.settings, model, limits, Files::MustExist) {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),
@@ -21,7 +28,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         eprint!("{}", report.to_text());
     }
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
-    let Some(mut model) = found else {
+    let Some(model) = found else {
         if arguments.json {
             print(&format!("{}\n", report.to_json()));
         }
@@ -35,9 +42,6 @@ pub(crate) fn run(arguments: &Run) -> i32 {
             return refuse(arguments, &format!("--manual: {error}"));
         }
     }
-    if let Err(error) = arguments.spreading.put_on(&mut model) {
-        return refuse(arguments, &error);
-    }
     let options = RunOptions {
         directory: arguments.run_dir.clone(),
         manual: arguments.manual.clone(),
@@ -48,7 +52,11 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     // This process is a run and nothing else.
     ligament_launch::adopt_orphans();
     let mut agents = ByHand;
-    let spread = arguments.spreading.by_hand(&model, &mut agents);
+    let mut launched = Launched::new(&machines, &site, &arguments.spreading);
+    let spread = match arguments.spreading.by_hand(&model, &mut agents) {
+        None if !machines.is_only_here() => Some(launched.spread(&machines, &arguments.spreading, &model)),
+        by_hand => by_hand,
+    };
     match run_over(&model, &options, None, spread) {
         Ok(result) => {
             tell(arguments, &result);

@@ -2,12 +2,15 @@
 
 use crate::runtime::{Agents, Expected, Spread};
 use ligament_launch::PlaceOptions;
-use ligament_model::{At, InDomain, Reference, Resolved};
+use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
+
+/// How long people may take.
+const BY_HAND_WITHIN: Duration = Duration::from_secs(600);
 
 /// Where to be reached.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -71,14 +74,12 @@ pub(crate) struct Spreading {
     /// Run over so many other domains besides this machine. Each is joined by hand, with the command that is shown.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub domains: Option<u32>,
-    /// Run these components or instances in this domain (its number, or its machine's name); over the model's `place:`.
-    #[arg(long, value_name = "DOMAIN=NAME,...", requires = "domains")]
-    pub on: Vec<String>,
     #[command(flatten)]
     pub listening: Listening,
-    /// For how long to wait until all domains have joined.
-    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10min")]
-    pub join_timeout: Duration,
+    /// For how long to wait until all domains have joined [default: as the site says, else 5min; 10min if they are joined
+    /// by hand].
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub join_timeout: Option<Duration>,
     /// For how long a domain may be cut off, or silent, before the run is given up.
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "60s")]
     pub patience: Duration,
@@ -91,34 +92,6 @@ pub(crate) struct Spreading {
 }
 
 impl Spreading {
-    /// What `--on` says, into the model.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn put_on(&self, model: &mut Resolved) -> Result<(), String> {
-        for text in &self.on {
-            let (domain, names) = text
-                .split_once('=')
-                .ok_or_else(|| format!("--on {text}: write DOMAIN=NAME,NAME, such as 1=micro"))?;
-            for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                let known = model.components.iter().any(|one| one.name.to_string() == name)
-                    || model.instances.iter().any(|one| one.name.to_string() == name);
-                if !known {
-                    let all = model.components.iter().map(|one| one.name.to_string());
-                    let all: Vec<String> = all.collect();
-                    return Err(match ligament_model::nearest(name, all.iter().map(String::as_str)) {
-                        Some(meant) => format!("--on: the model has no \"{name}\"; did you mean \"{meant}\"?"),
-                        None => format!("--on: the model has no \"{name}\"; it has {}", all.join(", ")),
-                    });
-                }
-                let reference = Reference::new(name).map_err(|error| format!("--on {text}: {error}"))?;
-                let place = InDomain { domain: domain.trim().to_owned(), at: At::default() };
-                model.ligament.place.insert(reference, place);
-            }
-        }
-        Ok(())
-    }
-
     /// The run over domains that are joined by hand, if that is wanted.
     pub fn by_hand<'a>(&self, model: &Resolved, agents: &'a mut ByHand) -> Option<Spread<'a>> {
         let expected = (1..=self.domains?).map(|domain| Expected { domain, ..Expected::default() });
@@ -126,9 +99,11 @@ impl Spreading {
             expected: expected.collect(),
             listen: self.listening.listen(),
             encrypt: !self.no_encryption,
-            join_timeout: self.join_timeout,
+            join_timeout: self.join_timeout.unwrap_or(BY_HAND_WITHIN),
             patience: self.patience,
+            name: None,
             cores: self.cores,
+            agent_cores: Some(0),
             place: PlaceOptions {
                 spread: model.ligament.spread.unwrap_or(true),
                 overcommit: model.ligament.overcommit.unwrap_or(true),

@@ -249,6 +249,15 @@ pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// A text as one word for a shell, as it stands if that is all the same.
+pub(crate) fn plain_or_quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => quote(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Which domain each instance runs in, and on which cores: from what the model's instances need and what the nodes
 //! have. A pure function; nothing is started or asked here.
 
-use ligament_model::{Resolved, Resources};
+use ligament_model::{LigamentOptions, Resolved, Resources};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -23,6 +23,11 @@ impl Room {
     }
 }
 
+/// How many of a machine's cores are kept for its agent: as the user says, else one where there are four or more.
+pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
+    agent_cores.unwrap_or(u32::from(cores >= 4))
+}
+
 /// An instance, or several that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
@@ -41,6 +46,13 @@ pub struct PlaceOptions {
     pub spread: bool,
     /// More in a domain than it has cores for, where there is no other room.
     pub overcommit: bool,
+}
+
+impl PlaceOptions {
+    /// What a model says, or what holds if it says nothing: all domains are used, and none is given too much.
+    pub fn of(options: &LigamentOptions) -> PlaceOptions {
+        PlaceOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
+    }
 }
 
 /// Where everything runs.
@@ -160,13 +172,13 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
     };
     let mut in_order: Vec<usize> = (0..needs.len()).collect();
     in_order.sort_by_key(|&i| order(&needs[i]));
-    let exact = PlaceOptions { overcommit: false, ..options };
-    attempt(needs, rooms, &in_order, exact)
-        .or_else(|error| {
-            let mut largest_first = in_order.clone();
-            largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(cores_of(needs[i].resources))));
-            attempt(needs, rooms, &largest_first, exact).map_err(|_| error)
-        })
+    let mut largest_first = in_order.clone();
+    largest_first.sort_by_key(|&i| (order(&needs[i]), std::cmp::Reverse(cores_of(needs[i].resources))));
+    let exact = |spread| PlaceOptions { spread, overcommit: false };
+    attempt(needs, rooms, &in_order, exact(options.spread))
+        .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
+        // What is spread wide can leave no room for what is large.
+        .or_else(|error| attempt(needs, rooms, &largest_first, exact(false)).map_err(|_| error))
         .or_else(
             |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
         )

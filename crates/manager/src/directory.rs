@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// Where runs are made unless the user says otherwise, beside the place from which the command is called.
 const RUNS: &str = "runs";
 const LATEST: &str = "latest";
+/// In a run directory: the job that the run was submitted as.
+pub const JOB: &str = "job.json";
 /// Room that is set aside for a run's record, bytes: for the run, and for each instance.
 const RESERVED: u64 = 16 << 10;
 const RESERVED_EACH: u64 = 1 << 10;
@@ -315,7 +317,8 @@ pub fn find_run(wanted: &str) -> Result<RunDirectory, String> {
     let places = [PathBuf::from(wanted), Path::new(RUNS).join(wanted)];
     let places: &[PathBuf] = if wanted == LATEST { &places[1..] } else { &places };
     for place in places {
-        if place.join("run.json").exists() {
+        // One that was submitted may wait in its queue, and has no record yet.
+        if place.join("run.json").exists() || place.join(JOB).exists() {
             let path = place.canonicalize().map_err(|error| format!("{}: {error}", place.display()))?;
             return Ok(RunDirectory { path });
         }

@@ -19,7 +19,7 @@ mod waits;
 pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
 pub use deadlock::{Carrier, Deadlock, Order, Watch};
-pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory};
+pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory, JOB};
 pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
 pub use observation::{Counters, Observation, Standing, Waiting};

@@ -93,7 +93,7 @@ pub struct LigamentOptions {
     pub message_sizes: IndexMap<String, OfConduit>,
     /// Where components, or single instances of them, run if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
-    /// Whether instances are spread over all domains, instead of filling one after the other.
+    /// Whether instances are spread over all domains, instead of filling one after the other; they are if nothing is said.
     pub spread: Option<bool>,
     /// Whether a domain may be given more instances than it has cores for.
     pub overcommit: Option<bool>,

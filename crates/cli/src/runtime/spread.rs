@@ -5,7 +5,7 @@ use super::{Expected, Runtime};
 use crate::paths::{carried, connect, event_loop, farewell, hear, Call};
 use ligament_agent::domains::tell_plan;
 use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome, Plan};
-use ligament_launch::{needs, place, PlaceOptions, Room};
+use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
 use ligament_manager::domains::{Doing, Gathering, Head, Joined};
 use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
 use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
@@ -36,8 +36,12 @@ pub struct Spread<'a> {
     pub join_timeout: Duration,
     /// For how long a domain may be cut off before the run is given up.
     pub patience: Duration,
-    /// Cores that instances may use here; none: all that this process may.
+    /// What this machine is called; none: by its own name.
+    pub name: Option<String>,
+    /// Cores that the run may use here; none: all that this process may.
     pub cores: Option<u32>,
+    /// How many of its cores each domain keeps for its agent; none: as many as `ligament_launch::reserved` says.
+    pub agent_cores: Option<u32>,
     /// Where instances go for which the model says nothing.
     pub place: PlaceOptions,
     /// What starts the agents.
@@ -154,14 +158,21 @@ impl<'a> Runtime<'a> {
         // Whoever comes from now on comes too late.
         let _ = std::fs::remove_file(&file);
         let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
-        let placement = self.decide(plan, &joined, own, spread.place)?;
+        let name = spread.name.unwrap_or_else(|| self.record.host.clone());
+        let room = |name: &str, cores: u32| Room {
+            name: name.to_owned(),
+            cores,
+            reserved: reserved(spread.agent_cores, cores),
+        };
+        let others = joined.iter().map(|one| room(&one.name, one.join.cores));
+        let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
+        let placement = self.decide(plan, &rooms, spread.place)?;
         let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
         let now = ligament_shm::status::now();
         let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);
         self.manager.spread_over(&placement);
         let host = self.record.host.clone();
-        let here =
-            DomainRecord { name: host.clone(), host, cores: own, pid: std::process::id(), scratch: None };
+        let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
         let others = joined.iter().map(|one| DomainRecord {
             name: one.name.clone(),
             host: one.join.host.clone(),
@@ -229,20 +240,10 @@ impl<'a> Runtime<'a> {
     }
 
     /// The domain of each instance.
-    fn decide(
-        &mut self,
-        plan: &Plan,
-        joined: &[Joined],
-        own: u32,
-        options: PlaceOptions,
-    ) -> Result<Vec<u32>, String> {
-        let here = Room { name: self.record.host.clone(), cores: own, reserved: 0 };
-        let others =
-            joined.iter().map(|one| Room { name: one.name.clone(), cores: one.join.cores, reserved: 0 });
-        let rooms: Vec<Room> = std::iter::once(here).chain(others).collect();
+    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<u32>, String> {
         // What this process or a person makes can only be made here.
         let fixed = |i: u32| (self.made_elsewhere(i) || plan.instances[i as usize].by_hand).then_some(0);
-        let placement = place(&needs(self.model, &rooms, &fixed)?, &rooms, options)?;
+        let placement = place(&needs(self.model, rooms, &fixed)?, rooms, options)?;
         for &domain in &placement.overcommitted {
             let name = &rooms[domain as usize].name;
             let text = format!(
@@ -267,7 +268,7 @@ impl<'a> Runtime<'a> {
         };
         let homes: Vec<String> = (0..plan.instances.len() as u32).map(home).collect();
         let here = Domain {
-            name: self.record.host.clone(),
+            name: self.record.domains.first().map(|here| here.name.clone()).unwrap_or_default(),
             host: self.record.host.clone(),
             addresses: abroad.addresses.iter().map(SocketAddr::to_string).collect(),
         };

@@ -8,8 +8,9 @@ mod slurm;
 mod ssh;
 
 pub use running::{Agents, Lost};
+pub use ssh::ssh_words;
 
-use crate::command::quote;
+use crate::command::{plain_or_quoted, quote};
 use crate::site::{LauncherKind, Site};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -126,14 +127,6 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
         format!("on {}: {}", one.name, words.join(" "))
     };
     expected.iter().map(line).collect()
-}
-
-fn plain_or_quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => quote(text),
-    }
 }
 
 /// Whether domains follow each other in the order in which a launcher counts its tasks.

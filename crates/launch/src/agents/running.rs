@@ -139,17 +139,17 @@ fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, Strin
 
 fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
     let how = match (status.code(), status.signal()) {
-        (Some(0), _) => "has ended".to_owned(),
-        (Some(255), _) if launcher == "ssh" => "could not be reached".to_owned(),
-        (Some(127), _) => "could not be started, because a command was not found".to_owned(),
-        (Some(code), _) => format!("has ended with status {code}"),
-        (None, signal) => format!("was ended by {}", describe_signal(signal.unwrap_or_default())),
+        (Some(0), _) => "ended".to_owned(),
+        (Some(255), _) if launcher == "ssh" => "not reached".to_owned(),
+        (Some(127), _) => "not started, because a command was not found".to_owned(),
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, signal) => format!("ended by {}", describe_signal(signal.unwrap_or_default())),
     };
     let said = last_lines(&one.output);
     let what = &one.start.what;
     match said.is_empty() {
-        true => format!("{what} {how}; {launcher} said nothing"),
-        false => format!("{what} {how}; {launcher} said: {said}"),
+        true => format!("{what}: {how}; {launcher} said nothing"),
+        false => format!("{what}: {how}; {launcher} said: {said}"),
     }
 }
 

@@ -21,9 +21,9 @@ impl Ssh {
     }
 }
 
-/// `ssh` with what keeps it from asking and from hanging; then the user's options, of which ssh takes the first of a
+/// The words that reach a machine by ssh, to which those of a command are added: `ssh` with what keeps it from asking and from hanging; then the user's options, of which ssh takes the first of a
 /// kind: what is asked for here stays.
-pub(crate) fn ssh_words(options: &[String], patience: u64, target: &str) -> Vec<OsString> {
+pub fn ssh_words(options: &[String], patience: u64, target: &str) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["ssh".into(), "-T".into()];
     for option in
         ["BatchMode=yes".to_owned(), format!("ConnectTimeout={patience}"), "ServerAliveInterval=30".into()]

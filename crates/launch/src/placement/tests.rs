@@ -36,6 +36,21 @@ fn spread_gives_each_instance_a_node_of_its_own_while_there_are_some() {
 }
 
 #[test]
+fn what_is_spread_wide_is_moved_together_where_something_large_needs_a_node() {
+    let mut needs = all(3, 1);
+    needs.push(threads(3, 2));
+    assert_eq!(place(&needs, &rooms(3, 2), SPREAD).unwrap().domains, [1, 2, 1, 0]);
+    let mut needs: Vec<Need> = (0..4).map(|i| threads(i, 3)).collect();
+    needs.extend((4..6).map(|i| threads(i, 2)));
+    place(&needs, &rooms(2, 8), SPREAD).unwrap();
+}
+
+#[test]
+fn a_model_that_says_nothing_uses_all_domains_and_gives_none_too_much() {
+    assert_eq!(PlaceOptions::of(&Default::default()), SPREAD);
+}
+
+#[test]
 fn one_per_node_and_many_per_node_are_mixed() {
     let mut needs = all(6, 1);
     needs[0] = threads(0, 4);

@@ -1,4 +1,4 @@
-//! How long a job may take: read as Slurm writes it, and with units; written as each batch system wants it.
+//! How long a job may take: read as Slurm writes it, and with units; written as Slurm writes it.
 
 use std::fmt;
 
@@ -34,17 +34,6 @@ impl Walltime {
             .checked_add(minutes.checked_mul(60)?)?
             .checked_add(seconds)?;
         (total > 0).then_some(Walltime(total))
-    }
-
-    /// `-W` of LSF: hours and minutes, rounded up.
-    pub fn hours_minutes(self) -> String {
-        let minutes = self.0.div_ceil(60);
-        format!("{}:{:02}", minutes / 60, minutes % 60)
-    }
-
-    /// `walltime` of PBS: hours may be many.
-    pub fn hours_minutes_seconds(self) -> String {
-        format!("{}:{:02}:{:02}", self.0 / 3600, self.0 / 60 % 60, self.0 % 60)
     }
 }
 
@@ -99,11 +88,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_each_batch_system_reads_them() {
-        let time = Walltime(93_784);
-        assert_eq!(time.to_string(), "1-02:03:04");
+    fn times_are_written_as_slurm_reads_them() {
+        assert_eq!(Walltime(93_784).to_string(), "1-02:03:04");
         assert_eq!(Walltime(600).to_string(), "00:10:00");
-        assert_eq!(time.hours_minutes_seconds(), "26:03:04");
-        assert_eq!(time.hours_minutes(), "26:04");
     }
 }

@@ -7,7 +7,7 @@ mod read;
 mod template;
 
 pub use duration::{parse_duration, Walltime};
-pub use find::{find_site, known_sites, SITES};
+pub use find::{find_site, known_sites, own_directory, SITES};
 pub use read::{read_site, KEYS};
 pub use template::template;
 
@@ -148,10 +148,5 @@ impl Site {
         let modules =
             self.modules.iter().map(|module| format!("module load {}", crate::command::quote(module)));
         modules.chain(self.commands.iter().cloned()).collect()
-    }
-
-    /// How many of so many cores are kept for the agent: as the site says, else one where there are four or more.
-    pub fn reserved(&self, cores: u32) -> u32 {
-        self.agent_cores.unwrap_or(u32::from(cores >= 4))
     }
 }

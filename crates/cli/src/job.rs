@@ -1,0 +1,134 @@
+//! The job of a batch system that a run is: what `submit` writes down of it in the run directory, so that others find
+//! it before the run has begun, and `ligament cancel`.
+
+use crate::arguments::print;
+use ligament_launch::jobs::{self, JobState};
+use ligament_launch::site::find_site;
+use ligament_manager::{find_run, Moment, RunDirectory, RunState, JOB};
+
+/// A job, as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JobRecord {
+    /// Its number.
+    pub job: String,
+    /// The site that it was submitted to.
+    pub site: String,
+    /// When.
+    pub submitted: String,
+}
+
+impl JobRecord {
+    /// A job that has just been submitted.
+    pub fn new(job: String, site: &str) -> JobRecord {
+        JobRecord { job, site: site.to_owned(), submitted: Moment::now().rfc3339() }
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "version": 1, "system": "slurm", "job": self.job, "site": self.site, "submitted": self.submitted,
+        })
+    }
+
+    /// Writes it down.
+    pub fn write(&self, run: &RunDirectory) -> Result<(), String> {
+        run.write(JOB, &format!("{:#}\n", self.to_json()))
+    }
+
+    /// The job of a run; `None` if it was not submitted.
+    ///
+    /// # Errors
+    /// What is written down cannot be read.
+    pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, String> {
+        let path = run.path().join(JOB);
+        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
+        let json: serde_json::Value = serde_json::from_str(&text)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+        Ok(Some(JobRecord { job: text("job"), site: text("site"), submitted: text("submitted") }))
+    }
+
+    /// How it stands, in words.
+    pub fn in_words(&self) -> String {
+        match jobs::state(&self.job) {
+            Ok(state) => format!("its job {} {state}", self.job),
+            Err(error) => format!("its job {}: {error}", self.job),
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Cancel {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The site that it was submitted to, if that is reached by ssh.
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+    /// Say what would be ended, and end nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the answer as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ligament cancel`
+pub(crate) fn cancel(arguments: &Cancel) -> i32 {
+    if let Some(name) = &arguments.site {
+        match find_site(name) {
+            Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+            Ok(site) if site.ssh.is_some() => return crate::remote::cancel(&site, arguments),
+            Ok(_) => {}
+        }
+    }
+    let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
+    let (job, run) = match found {
+        Ok((Some(job), run)) => (job, run),
+        // What was not submitted is stopped.
+        Ok((None, run)) if arguments.dry_run => {
+            return told(
+                arguments,
+                None,
+                &format!("{} was not submitted; it would be told to end", run.name()),
+            );
+        }
+        Ok((None, _)) => {
+            let stop = crate::arguments::Stop { run: arguments.run.clone(), json: arguments.json };
+            return crate::client::stop(&stop);
+        }
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+    };
+    // A job may still be cleared away when its run is over.
+    if let Some(record) = crate::client::record_of(&run).ok().filter(|record| record.state != RunState::Running)
+    {
+        let error = format!("{} is not running: it is {}", run.name(), record.state.name());
+        return crate::fail(arguments.json, &error, crate::FAILED);
+    }
+    match jobs::state(&job.job) {
+        Ok(JobState::Over { how }) => {
+            let error = format!("{} is not running: its job {} is over ({how})", run.name(), job.job);
+            return crate::fail(arguments.json, &error, crate::FAILED);
+        }
+        Ok(_) => {}
+        Err(error) => return crate::fail(arguments.json, &error, crate::FAILED),
+    }
+    if arguments.dry_run {
+        let said = format!("the job {} of {} would be cancelled: scancel {}", job.job, run.name(), job.job);
+        return told(arguments, Some(&job.job), &said);
+    }
+    match jobs::cancel(&job.job) {
+        Ok(()) => told(arguments, Some(&job.job), &format!("the job {} of {} ends", job.job, run.name())),
+        Err(error) => crate::fail(arguments.json, &error, crate::FAILED),
+    }
+}
+
+fn told(arguments: &Cancel, job: Option<&str>, text: &str) -> i32 {
+    if arguments.json {
+        let json = serde_json::json!({ "ok": true, "job": job, "dry_run": arguments.dry_run });
+        print(&format!("{json}\n"));
+    } else {
+        print(&format!("{text}\n"));
+    }
+    crate::DONE
+}

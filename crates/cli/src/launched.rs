@@ -1,0 +1,101 @@
+//! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the commands that
+//! start them.
+
+use crate::runtime::{Agents, Expected, Spread};
+use crate::site::own_command;
+use crate::spread::Spreading;
+use ligament_launch::agents::{self, launcher, AgentCommand};
+use ligament_launch::site::{LauncherKind, Site};
+use ligament_launch::{Machines, PlaceOptions};
+use ligament_model::{LigamentOptions, Resolved};
+use std::path::Path;
+
+/// Agents that a launcher starts, while they run.
+pub(crate) struct Launched {
+    kind: LauncherKind,
+    site: Site,
+    /// What agents are told besides how to join.
+    arguments: Vec<String>,
+    running: Option<agents::Agents>,
+}
+
+impl Launched {
+    /// Agents as a site wants them.
+    pub fn new(machines: &Machines, site: &Site, spreading: &Spreading) -> Launched {
+        let mut arguments = vec!["--quiet".to_owned()];
+        let mut tell = |option: &str, value: Option<String>| {
+            arguments.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
+        };
+        tell("--scratch", site.scratch.clone());
+        tell("--listen", spreading.listening.listen.clone().or_else(|| site.interface.clone()));
+        let ports = spreading.listening.ports.clone().or_else(|| site.ports.clone());
+        tell("--ports", ports.map(|ports| format!("{}-{}", ports.start(), ports.end())));
+        tell("--patience", Some(format!("{}s", spreading.patience.as_secs_f64())));
+        Launched { kind: machines.launcher, site: site.clone(), arguments, running: None }
+    }
+
+    /// The run over these machines.
+    pub fn spread<'a>(
+        &'a mut self,
+        machines: &Machines,
+        spreading: &Spreading,
+        model: &Resolved,
+    ) -> Spread<'a> {
+        let site = &self.site;
+        let mut listening = spreading.listening.clone();
+        listening.listen = listening.listen.or_else(|| site.interface.clone());
+        listening.ports = listening.ports.or_else(|| site.ports.clone());
+        let expected = machines.others.iter().map(|one| Expected {
+            domain: one.domain,
+            name: one.name.clone(),
+            cores: one.cores,
+        });
+        // A machine that was not listed runs the head, and no instances but those that can only be there.
+        let own = machines.here.as_ref().map_or(Some(0), |here| here.cores);
+        let options: &LigamentOptions = &model.ligament;
+        Spread {
+            expected: expected.collect(),
+            listen: listening.listen(),
+            encrypt: !spreading.no_encryption && !site.trusted_network,
+            join_timeout: spreading.join_timeout.unwrap_or(site.start_within),
+            patience: spreading.patience,
+            name: machines.here.as_ref().map(|here| here.name.clone()),
+            cores: spreading.cores.or(own),
+            agent_cores: site.agent_cores,
+            place: PlaceOptions::of(options),
+            agents: self,
+        }
+    }
+}
+
+impl Agents for Launched {
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String> {
+        let expected: Vec<agents::Expected> = expected
+            .iter()
+            .map(|one| agents::Expected { domain: one.domain, name: one.name.clone(), cores: one.cores })
+            .collect();
+        let command = AgentCommand {
+            invitation: invitation.to_path_buf(),
+            ligament: self.site.ligament.clone().map_or_else(own_command, Into::into),
+            arguments: self.arguments.clone(),
+            directory: invitation.parent().unwrap_or(Path::new(".")).to_path_buf(),
+        };
+        match launcher(self.kind, &self.site) {
+            Some(launcher) => {
+                self.running = Some(agents::Agents::start(launcher.as_ref(), &expected, &command)?);
+            }
+            None => {
+                let lines: Vec<String> =
+                    agents::by_hand(&expected, &command).iter().map(|line| format!("    {line}\n")).collect();
+                eprint!("start the agents of the other domains:\n{}", lines.concat());
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self) -> Vec<(u32, String)> {
+        let ended = self.running.as_mut().map(agents::Agents::ended).unwrap_or_default();
+        let each = |lost: agents::Lost| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
+        ended.into_iter().flat_map(each).collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! Submitting at a site that is reached by ssh: the model, as it was read here, and the site's file are put into the
+//! site's directory, and `ligament submit` is called there. What it shows is shown here.
+
+use crate::job::Cancel;
+use crate::site::{at, shell_at};
+use crate::submit::Submit;
+use ligament_launch::site::Site;
+use ligament_manager::Moment;
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Lines for the site's shell: what it wants run before, its directory, and `l`, its ligament.
+fn begin(site: &Site) -> String {
+    let mut script = String::new();
+    for line in site.before() {
+        script.push_str(&format!("{line} || exit 1\n"));
+    }
+    let directory = site.directory.as_deref().unwrap_or("couplings");
+    script.push_str(&format!("mkdir -p {0} && cd {0} || exit 1\n", quote(directory)));
+    let ligament = site.ligament.as_deref().unwrap_or("ligament");
+    script.push_str(&format!("l={}\n", quote(ligament)));
+    script
+}
+
+/// A text as a file, by a shell's script: lines that no text has tell where it ends.
+fn file(name: &str, text: &str) -> String {
+    let mut end = String::from("END-OF-FILE");
+    while text.contains(&end) {
+        end.push('-');
+    }
+    format!("cat > {} <<'{end}' || exit 1\n{text}\n{end}\n", quote(name))
+}
+
+/// Submits there.
+pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -> i32 {
+    let name = format!("{model}-{}", Moment::now().compact());
+    let (model_file, site_file) = (format!("{name}.ymmsl"), format!("{}.yaml", site.name));
+    let described = site.file.as_ref().map(std::fs::read_to_string).transpose();
+    let described = match described {
+        Ok(described) => described.unwrap_or_default(),
+        Err(error) => return crate::fail(arguments.json, &format!("the site file: {error}"), crate::BAD_USE),
+    };
+    let mut words = vec!["submit".to_owned(), model_file.clone(), "--site".into(), format!("./{site_file}")];
+    words.push("--at-site".into());
+    if let Some(nodes) = arguments.nodes {
+        words.push(format!("--nodes={nodes}"));
+    }
+    if let Some(time) = arguments.time {
+        words.push(format!("--time={time}"));
+    }
+    for (option, value) in [("account", &arguments.account), ("partition", &arguments.partition)] {
+        words.extend(value.as_ref().map(|value| format!("--{option}={value}")));
+    }
+    if let Some(directory) = &arguments.run_dir {
+        words.push(format!("--run-dir={}", directory.display()));
+    }
+    // Settings, limits and places are in the model as it was read.
+    for (given, word) in [
+        (arguments.dry_run, "--dry-run"),
+        (arguments.follow, "--follow"),
+        (arguments.detach, "--detach"),
+        (arguments.json, "--json"),
+    ] {
+        if given {
+            words.push(word.to_owned());
+        }
+    }
+    let put = begin(site) + &file(&model_file, text) + &file(&site_file, &described);
+    match shell_at(site, &put) {
+        Err(error) => return crate::fail(arguments.json, &error, crate::FAILED),
+        Ok(output) if !output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let error = format!("the model cannot be put to the site {}: {said}", site.name);
+            return crate::fail(arguments.json, &error, crate::FAILED);
+        }
+        Ok(_) => {}
+    }
+    call(site, &words, arguments.json)
+}
+
+/// Cancels there.
+pub(crate) fn cancel(site: &Site, arguments: &Cancel) -> i32 {
+    let mut words = vec!["cancel".to_owned(), arguments.run.clone()];
+    for (given, word) in [(arguments.dry_run, "--dry-run"), (arguments.json, "--json")] {
+        if given {
+            words.push(word.to_owned());
+        }
+    }
+    call(site, &words, arguments.json)
+}
+
+/// Calls ligament there; what it prints is printed here, as it comes.
+fn call(site: &Site, words: &[String], json: bool) -> i32 {
+    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
+    let mut command = at(site);
+    // ssh gives its words, joined, to a shell.
+    command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
+    match command.stdin(std::process::Stdio::null()).status() {
+        Ok(status) if status.code() == Some(255) => {
+            let error = format!("the site {} cannot be reached by ssh", site.name);
+            crate::fail(json, &error, crate::FAILED)
+        }
+        Ok(status) => status.code().unwrap_or(crate::FAILED),
+        Err(error) => crate::fail(json, &format!("ssh cannot be started: {error}"), crate::FAILED),
+    }
+}

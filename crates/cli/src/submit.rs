@@ -1,0 +1,243 @@
+//! `ligament submit`: a run as a job of a batch system.
+
+use crate::arguments::print;
+use crate::job::JobRecord;
+use crate::places::Places;
+use crate::site::own_command;
+use ligament_analysis::Files;
+use ligament_launch::jobs::{self, Job};
+use ligament_launch::site::{find_site, Site, Walltime};
+use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
+use ligament_manager::{Moment, RunDirectory};
+use ligament_model::Resolved;
+use std::path::{Path, PathBuf};
+
+/// The most nodes that are asked for without being told how many.
+const MOST_NODES: u32 = 10_000;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Submit {
+    /// Model files in yMMSL; later ones add to earlier ones.
+    #[arg(required = true, value_name = "MODEL")]
+    pub models: Vec<PathBuf>,
+    /// Set a setting, over those of the model; may be given several times.
+    #[arg(short, long = "setting", value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+    /// The site to run at: its name, or its file. Without one, the Slurm of this machine.
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+    /// On how many nodes; without it, on as many as the model's resources need, if the site says how many cores each has,
+    /// else on one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub nodes: Option<u32>,
+    /// How long the job may take, such as 1:30:00 or 90min.
+    #[arg(long, value_name = "TIME", value_parser = walltime)]
+    pub time: Option<Walltime>,
+    /// The account that pays.
+    #[arg(long, value_name = "NAME")]
+    pub account: Option<String>,
+    /// The partition to run in.
+    #[arg(long, value_name = "NAME")]
+    pub partition: Option<String>,
+    /// Where to put the run directory [default: runs/<model>-<time>].
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Which model to run, if the files have several.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Print the script, and submit nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Show how the job and then the run go, until the end; Ctrl-C ends only the showing. This is the default.
+    #[arg(long, conflicts_with = "detach")]
+    pub follow: bool,
+    /// Submit, and do not wait.
+    #[arg(long)]
+    pub detach: bool,
+    /// Print the job as JSON, and do not wait.
+    #[arg(long, conflicts_with = "follow")]
+    pub json: bool,
+    #[command(flatten)]
+    pub places: Places,
+    #[command(flatten)]
+    pub limits: crate::limits::Limits,
+    /// The site is here, though its file says how to reach it: what `submit` calls at the other end.
+    #[arg(long, hide = true)]
+    pub at_site: bool,
+}
+
+fn walltime(text: &str) -> Result<Walltime, String> {
+    Walltime::parse(text).ok_or_else(|| "write for example 1:30:00 or 90min".to_owned())
+}
+
+/// Submits a run.
+pub(crate) fn submit(arguments: &Submit) -> i32 {
+    let refuse = |error: &str| crate::fail(arguments.json, error, crate::BAD_USE);
+    let mut site = match arguments.site.as_deref().map_or_else(|| Ok(Site::default()), find_site) {
+        Ok(site) => site,
+        Err(error) => return refuse(&error),
+    };
+    site.account = arguments.account.clone().or(site.account);
+    site.partition = arguments.partition.clone().or(site.partition);
+    let elsewhere = site.ssh.is_some() && !arguments.at_site;
+    // Modules of the site may bring what is not in PATH yet.
+    let files = if elsewhere || !site.before().is_empty() { Files::Elsewhere } else { Files::MustExist };
+    let mut limits = arguments.limits.options();
+    arguments.places.add_to(&mut limits);
+    let model = arguments.model.as_deref();
+    let mut report = match crate::check::read(&arguments.models, &arguments.settings, model, limits, files) {
+        Ok(report) => report,
+        Err(error) => return refuse(&error),
+    };
+    eprint!("{}", report.to_text());
+    let found = report.is_ok().then(|| report.resolved.take()).flatten();
+    let Some(model) = found else {
+        if arguments.json {
+            print(&format!("{}\n", report.to_json()));
+        }
+        return crate::BAD_USE;
+    };
+    if elsewhere {
+        return crate::remote::submit(&site, arguments, &model.name, &report.configuration.to_yaml());
+    }
+    match prepare(arguments, &site, &model).and_then(|prepared| carry_out(arguments, &site, &prepared)) {
+        Ok(status) => status,
+        Err(error) => refuse(&error),
+    }
+}
+
+/// What will be submitted.
+struct Prepared {
+    model: String,
+    now: Moment,
+    nodes: u32,
+    cores: Option<u32>,
+}
+
+fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared, String> {
+    let (nodes, cores) = size(arguments, site, model)?;
+    Ok(Prepared { model: model.name.clone(), now: Moment::now(), nodes, cores })
+}
+
+/// How many nodes, and how many cores of each if the job does not have them for itself.
+fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), String> {
+    let options = PlaceOptions::of(&model.ligament);
+    let Some(cores) = site.cores_per_node else {
+        return Ok((arguments.nodes.unwrap_or(1), None));
+    };
+    let room = |i: u32| Room { name: format!("node {i}"), cores, reserved: reserved(site.agent_cores, cores) };
+    let fits = |nodes: u32| -> Result<u32, String> {
+        let rooms: Vec<Room> = (0..nodes).map(room).collect();
+        let placed = place(&needs(model, &rooms, &|_| None)?, &rooms, options)?;
+        let mut used = vec![0; rooms.len()];
+        let given = placed.cores.iter().flatten();
+        given.for_each(|(domain, cores)| used[*domain as usize] = used[*domain as usize].max(last(cores)));
+        Ok(used.into_iter().max().unwrap_or(0).max(1))
+    };
+    // What names machines can be placed only when the job has some.
+    let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
+    let (nodes, used) =
+        match arguments.nodes {
+            Some(nodes) if by_number => (nodes, fits(nodes)?),
+            Some(nodes) => (nodes, cores),
+            None if !by_number => return Err(
+                "the model places instances on machines by their names, so how many nodes it needs cannot be \
+                        worked out; say it with --nodes"
+                    .into(),
+            ),
+            None => {
+                let most =
+                    u32::try_from(model.instances.len()).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
+                let mut tried = Err("the model has no instances".to_owned());
+                let nodes = (1..=most).find(|&nodes| {
+                    tried = fits(nodes);
+                    tried.is_ok()
+                });
+                (nodes.unwrap_or(most), tried?)
+            }
+        };
+    Ok((nodes, (!site.whole_nodes).then_some(used)))
+}
+
+/// The number of cores up to the last of these.
+fn last(cores: &[u32]) -> u32 {
+    cores.iter().max().map_or(0, |last| last + 1)
+}
+
+fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32, String> {
+    if arguments.dry_run {
+        let name = format!("{}-{}", prepared.model, prepared.now.compact());
+        let directory = arguments.run_dir.clone().unwrap_or_else(|| Path::new("runs").join(name));
+        let directory = std::path::absolute(&directory).map_err(|error| error.to_string())?;
+        let script = job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site);
+        match arguments.json {
+            true => {
+                print(&format!("{}\n", serde_json::json!({ "ok": true, "dry_run": true, "script": script })))
+            }
+            false => print(&script),
+        }
+        return Ok(crate::DONE);
+    }
+    let run = RunDirectory::create(arguments.run_dir.as_deref(), &prepared.model, prepared.now)?;
+    let job = job(arguments, site, prepared, &run)?;
+    if let Some(file) = &site.file {
+        // As it is now: the job may begin days from now.
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| format!("the site file {} cannot be read: {error}", file.display()))?;
+        run.write(&format!("{}.yaml", site.name), &text)?;
+    }
+    run.write("job.sh", &job.script(site))?;
+    let number = jobs::submit(&run.path().join("job.sh"))?;
+    let record = JobRecord::new(number, &site.name);
+    record.write(&run)?;
+    if arguments.json {
+        let mut json = record.to_json();
+        json["ok"] = true.into();
+        json["directory"] = run.path().display().to_string().into();
+        json["nodes"] = prepared.nodes.into();
+        print(&format!("{json}\n"));
+        return Ok(crate::DONE);
+    }
+    let nodes = if prepared.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", prepared.nodes) };
+    eprintln!("{}: submitted as job {} for {nodes}; {}", run.name(), record.job, run.path().display());
+    if arguments.detach {
+        return Ok(crate::DONE);
+    }
+    eprintln!("(Ctrl-C leaves it alone; \"ligament cancel {}\" ends it)", run.name());
+    Ok(crate::follow::follow(&run, &record))
+}
+
+/// The job, with the command that runs the model once more as it was asked for here.
+fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory) -> Result<Job, String> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path)
+            .map(|path| path.display().to_string())
+            .map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let ligament = site.ligament.clone().map_or_else(own_command, PathBuf::from);
+    let mut command = vec![ligament.display().to_string(), "run".to_owned()];
+    for model in &arguments.models {
+        command.push(absolute(model)?);
+    }
+    command.extend(arguments.settings.iter().flat_map(|setting| ["-s".to_owned(), setting.clone()]));
+    if let Some(model) = &arguments.model {
+        command.extend(["--model".to_owned(), model.clone()]);
+    }
+    command.extend(["--run-dir".to_owned(), run.path().display().to_string()]);
+    if site.file.is_some() {
+        let file = run.path().join(format!("{}.yaml", site.name));
+        command.extend(["--site".to_owned(), file.display().to_string()]);
+    }
+    command.extend(arguments.places.words());
+    command.extend(arguments.limits.words());
+    let from = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
+    Ok(Job {
+        run: run.name(),
+        directory: run.path().to_path_buf(),
+        from,
+        nodes: prepared.nodes,
+        cores: prepared.cores,
+        time: arguments.time.or(site.time),
+        command,
+    })
+}

@@ -1,0 +1,28 @@
+//! Jobs: the script that a batch system runs a model by (`script`), and Slurm's queue (`slurm`).
+
+mod script;
+mod slurm;
+
+pub use script::Job;
+pub use slurm::{cancel, state, submit};
+
+/// How a job stands in its queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobState {
+    /// It has not begun; why, in the batch system's words.
+    Waiting { why: String },
+    /// It runs, on these nodes.
+    Running { nodes: String },
+    /// It is over; how, in the batch system's words, such as `COMPLETED`. What is long over is `gone`.
+    Over { how: String },
+}
+
+impl std::fmt::Display for JobState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            JobState::Waiting { why } => write!(f, "waits in the queue ({why})"),
+            JobState::Running { nodes } => write!(f, "runs on {nodes}"),
+            JobState::Over { how } => write!(f, "is over ({how})"),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Slurm's queue: sbatch, squeue, scancel.
+
+use super::JobState;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(words: &[&str]) -> Result<Output, String> {
+    let (program, rest) = words.split_first().ok_or("there is no command")?;
+    Command::new(program).args(rest).stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!(
+            "the command \"{program}\" is not in PATH; is this a machine from which jobs are submitted to Slurm? A site \
+             that is elsewhere has \"ssh:\" in its file"
+        ),
+        _ => format!("{program}: {error}"),
+    })
+}
+
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// Submits a script; the job's number comes back.
+///
+/// # Errors
+/// Why Slurm does not take it, in its own words.
+pub fn submit(script: &Path) -> Result<String, String> {
+    let output = run(&["sbatch", "--parsable", &script.to_string_lossy()])?;
+    if !output.status.success() {
+        return Err(format!(
+            "Slurm does not take the job: {}; the script is {}",
+            said(&output),
+            script.display()
+        ));
+    }
+    // "17" or "17;cluster".
+    let text = String::from_utf8_lossy(&output.stdout);
+    let job = text.trim().split(';').next().unwrap_or_default();
+    match job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
+        true => Ok(job.to_owned()),
+        false => Err(format!("sbatch gave no number of a job: {}; look with squeue", said(&output))),
+    }
+}
+
+/// How a job stands.
+///
+/// # Errors
+/// Slurm does not answer, in its own words; it may later.
+pub fn state(job: &str) -> Result<JobState, String> {
+    let output = run(&["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), "--format=%T|%r|%N"])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        let said = said(&output);
+        // Slurm forgets jobs that are long over.
+        return match said.contains("Invalid job id") {
+            true => Ok(JobState::Over { how: "gone".into() }),
+            false => Err(format!("the queue of Slurm cannot be seen: {said}")),
+        };
+    }
+    Ok(of_line(text.lines().next().unwrap_or_default()))
+}
+
+fn of_line(line: &str) -> JobState {
+    let mut fields = line.splitn(3, '|').map(|field| field.trim().to_owned());
+    let mut next = || fields.next().unwrap_or_default();
+    let (state, why, nodes) = (next(), next(), next());
+    match state.as_str() {
+        "" => JobState::Over { how: "gone".into() },
+        "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD" => {
+            JobState::Waiting { why: if why.is_empty() || why == "None" { state } else { why } }
+        }
+        "RUNNING" | "COMPLETING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "RESIZING" | "STAGE_OUT" => {
+            JobState::Running { nodes }
+        }
+        _ => JobState::Over { how: state },
+    }
+}
+
+/// Cancels a job. That it is over already is no error.
+///
+/// # Errors
+/// Slurm refuses, in its own words.
+pub fn cancel(job: &str) -> Result<(), String> {
+    let output = run(&["scancel", job])?;
+    match output.status.success() || said(&output).contains("Invalid job id") {
+        true => Ok(()),
+        false => Err(format!("the job {job} cannot be cancelled: {}", said(&output))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_squeue_says_is_understood() {
+        for (line, state) in [
+            ("PENDING|Resources|", JobState::Waiting { why: "Resources".into() }),
+            ("CONFIGURING|None|n[1-2]", JobState::Waiting { why: "CONFIGURING".into() }),
+            ("RUNNING|None|n[1-3]", JobState::Running { nodes: "n[1-3]".into() }),
+            ("COMPLETED|None|n1", JobState::Over { how: "COMPLETED".into() }),
+            ("TIMEOUT|TimeLimit|n1", JobState::Over { how: "TIMEOUT".into() }),
+            ("", JobState::Over { how: "gone".into() }),
+        ] {
+            assert_eq!(of_line(line), state, "{line}");
+        }
+    }
+}

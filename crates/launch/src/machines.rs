@@ -1,0 +1,107 @@
+//! Which machines a run uses, and what starts its agents there: those that the user lists, else those of the site, else
+//! those of the job that this process is part of, else only this one.
+
+use crate::agents::Expected;
+use crate::nodes::{allocation, position, Allocation, Node};
+use crate::site::{LauncherKind, Site};
+
+/// The machines of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machines {
+    /// This one, which is domain 0; without cores of its own if it is not one of those that instances are to run on.
+    pub here: Option<Node>,
+    /// The others, numbered from 1.
+    pub others: Vec<Expected>,
+    /// What starts agents there.
+    pub launcher: LauncherKind,
+}
+
+impl Machines {
+    /// Whether the run is on this machine alone.
+    pub fn is_only_here(&self) -> bool {
+        self.others.is_empty()
+    }
+}
+
+/// The machines of a run begun by a process with these variables on the machine `host`. `listed` is what the user
+/// lists on the command line.
+///
+/// # Errors
+/// The environment says that there is an allocation, and cannot be understood.
+pub fn machines(
+    site: &Site,
+    listed: Option<Vec<Node>>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    host: &str,
+) -> Result<Machines, String> {
+    let of_site = || (!site.hosts.is_empty()).then(|| site.hosts.clone());
+    if let Some(nodes) = listed.or_else(of_site) {
+        let here = position(&nodes, host);
+        return Ok(divide(nodes, here, site.launcher.unwrap_or(LauncherKind::Ssh)));
+    }
+    Ok(match allocation(variable, host)? {
+        Some(Allocation { system, nodes, here, .. }) => {
+            divide(nodes, here, site.launcher.unwrap_or(LauncherKind::of(system)))
+        }
+        None => divide(vec![Node::new(host, None)], Some(0), site.launcher.unwrap_or(LauncherKind::Ssh)),
+    })
+}
+
+fn divide(mut nodes: Vec<Node>, here: Option<usize>, launcher: LauncherKind) -> Machines {
+    let here = here.map(|here| nodes.remove(here));
+    let others = nodes.into_iter().zip(1..);
+    let others = others.map(|(node, domain)| Expected { domain, name: node.name, cores: node.cores }).collect();
+    Machines { here, others, launcher }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(site: &Site, listed: Option<&str>, variables: &[(&str, &str)], host: &str) -> Machines {
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let listed = listed.map(|text| crate::parse_hosts(text).unwrap());
+        machines(site, listed, &variable, host).unwrap()
+    }
+
+    const JOB: &[(&str, &str)] =
+        &[("SLURM_JOB_ID", "1"), ("SLURM_JOB_NODELIST", "n[1-3]"), ("SLURM_JOB_CPUS_PER_NODE", "2(x3)")];
+
+    fn names(machines: &Machines) -> Vec<(u32, &str)> {
+        machines.others.iter().map(|one| (one.domain, one.name.as_str())).collect()
+    }
+
+    #[test]
+    fn without_a_job_and_without_hosts_a_run_is_on_this_machine() {
+        let found = of(&Site::default(), None, &[], "laptop");
+        assert!(found.is_only_here());
+        assert_eq!(found.here, Some(Node::new("laptop", None)));
+    }
+
+    #[test]
+    fn in_a_job_all_other_nodes_are_domains_from_1() {
+        let found = of(&Site::default(), None, JOB, "n2");
+        assert_eq!(found.here, Some(Node::new("n2", 2)));
+        assert_eq!(names(&found), [(1, "n1"), (2, "n3")]);
+        assert_eq!(found.launcher, LauncherKind::Slurm);
+        let ssh = Site { launcher: Some(LauncherKind::Ssh), ..Site::default() };
+        assert_eq!(of(&ssh, None, JOB, "n2").launcher, LauncherKind::Ssh);
+    }
+
+    #[test]
+    fn what_is_listed_comes_before_the_site_and_the_site_before_the_job() {
+        let site = Site { hosts: crate::parse_hosts("a,b:4").unwrap(), ..Site::default() };
+        assert_eq!(names(&of(&site, None, JOB, "n1")), [(1, "a"), (2, "b")]);
+        assert_eq!(names(&of(&site, Some("c"), JOB, "n1")), [(1, "c")]);
+        assert_eq!(of(&site, None, JOB, "n1").launcher, LauncherKind::Ssh);
+    }
+
+    #[test]
+    fn a_machine_that_is_not_listed_runs_no_instances() {
+        let found = of(&Site::default(), Some("a,b"), &[], "login");
+        assert_eq!((found.here.as_ref(), names(&found)), (None, vec![(1, "a"), (2, "b")]));
+        assert_eq!(of(&Site::default(), Some("a,login:3"), &[], "login").here, Some(Node::new("login", 3)));
+    }
+}

@@ -1,0 +1,136 @@
+//! Starting agents by commands that only play ssh, srun and the like: what they are told, what becomes of their
+//! failures, and that nothing of them is left. Real ones are in `tests/launch`.
+
+use ligament_launch::agents::{launcher, AgentCommand, Agents, Expected};
+use ligament_launch::site::{LauncherKind, Site};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// A watchdog: nothing here takes long.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Notes its words and its input beside itself, in files by its process, then does as the file `play` says.
+const ACTOR: &str = r#"#!/bin/sh
+here=${0%/*}
+name=${0##*/}
+{ for word in "$@"; do printf '%s\n' "$word"; done; } > "$here/$name.words.$$"
+cat > "$here/$name.input.$$"
+mv "$here/$name.words.$$" "$here/$name.words"
+mv "$here/$name.input.$$" "$here/$name.input"
+. "$here/$name.play"
+"#;
+
+/// A directory of actors, the first in PATH, made once for all tests of this file.
+fn stage() -> &'static Path {
+    static STAGE: OnceLock<PathBuf> = OnceLock::new();
+    STAGE.get_or_init(|| {
+        let stage = std::env::temp_dir().join(format!("ligament-agents-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&stage);
+        std::fs::create_dir_all(&stage).unwrap();
+        for (name, play) in [
+            ("ssh", "echo 'ssh: connect to host east port 22: Connection refused' >&2; exit 255\n"),
+            ("srun", "exec sleep 1000\n"),
+            ("blaunch", "trap '' TERM; echo $$ > \"$here/blaunch.pid\"; while :; do sleep 1000; done\n"),
+            ("pbs_tmrsh", "exit 0\n"),
+            ("mpirun", "case $1 in --version) echo 'mpirun (Open MPI) 4.1.4'; exit 0;; esac\nkill -9 $$\n"),
+        ] {
+            std::fs::write(stage.join(format!("{name}.play")), play).unwrap();
+            // Written by another process: one that is forked meanwhile would keep it open for writing.
+            let status = Command::new("sh")
+                .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR])
+                .arg(stage.join(name))
+                .status();
+            assert!(status.unwrap().success());
+        }
+        std::fs::write(stage.join("invitation"), "the key\n").unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        std::env::set_var("PATH", format!("{}:{path}", stage.display()));
+        stage
+    })
+}
+
+fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, String> {
+    let stage = stage();
+    let directory = stage.join(format!("run-{}", kind.name()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let expected: Vec<Expected> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, domain)| Expected { domain, name: (*name).into(), cores: None })
+        .collect();
+    let command = AgentCommand {
+        invitation: stage.join("invitation"),
+        ligament: "ligament".into(),
+        arguments: Vec::new(),
+        directory,
+    };
+    Agents::start(launcher(kind, &Site::default()).unwrap().as_ref(), &expected, &command)
+}
+
+fn until<T>(mut what: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = what() {
+            return found;
+        }
+        assert!(began.elapsed() < LONG, "it takes too long");
+        std::thread::yield_now();
+    }
+}
+
+fn said(file: &str) -> String {
+    until(|| std::fs::read_to_string(stage().join(file)).ok())
+}
+
+#[test]
+fn a_machine_that_refuses_is_named_with_what_ssh_said() {
+    let mut agents = start(LauncherKind::Ssh, &["east"]).unwrap();
+    let lost = until(|| agents.ended().pop());
+    assert_eq!(lost.domains, [1]);
+    assert_eq!(
+        lost.why,
+        "the agent on east: not reached; ssh said: ssh: connect to host east port 22: Connection refused"
+    );
+    assert!(agents.ended().is_empty(), "it is told once");
+    assert_eq!(said("ssh.input"), "the key\n");
+    assert!(!said("ssh.words").contains("the key"));
+}
+
+#[test]
+fn srun_gets_the_invitation_as_its_input_and_is_ended_with_the_run() {
+    let mut agents = start(LauncherKind::Slurm, &["n2", "n3"]).unwrap();
+    assert_eq!(said("srun.input"), "the key\n");
+    assert!(said("srun.words").contains("\n--nodelist=n2,n3\n"));
+    assert!(agents.ended().is_empty());
+    agents.stop();
+    assert!(agents.ended().is_empty());
+}
+
+#[test]
+fn one_that_does_not_heed_is_killed() {
+    let agents = start(LauncherKind::Lsf, &["h1"]).unwrap();
+    let pid: u32 = until(|| said("blaunch.pid").trim().parse().ok());
+    drop(agents);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    assert_eq!(said("blaunch.words").lines().take(3).collect::<Vec<_>>(), ["-n", "h1", "ligament"]);
+    assert_eq!(said("blaunch.input"), "");
+}
+
+#[test]
+fn one_that_ends_without_a_word_is_told_all_the_same() {
+    let mut agents = start(LauncherKind::Pbs, &["h1"]).unwrap();
+    let lost = until(|| agents.ended().pop());
+    assert_eq!(lost.why, "the agent on h1: ended; pbs_tmrsh said nothing");
+}
+
+#[test]
+fn mpirun_is_asked_whose_it_is_and_its_death_takes_all_agents() {
+    let mut agents = start(LauncherKind::Mpirun, &["a", "b"]).unwrap();
+    let lost = until(|| agents.ended().pop());
+    assert_eq!(lost.domains, [1, 2]);
+    assert!(lost.why.starts_with("the agents on a, b: ended by SIGKILL"), "{}", lost.why);
+    let hosts = std::fs::read_to_string(stage().join("run-mpirun/agents.hosts")).unwrap();
+    assert_eq!(hosts, "a slots=1\nb slots=1\n");
+}
