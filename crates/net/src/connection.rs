@@ -50,9 +50,9 @@ impl Connection {
         self.wire.closed |= closed;
     }
 
-    /// Whether reading may bring something.
+    /// Whether reading may bring something: from the socket, or of what has come from it and was not asked for yet.
     pub fn is_readable(&self) -> bool {
-        self.wire.readable
+        self.wire.readable || self.tls.as_ref().is_some_and(|tls| tls.has_more())
     }
 
     /// Whether the socket has taken all that it was given so far, and may take more.
@@ -183,5 +183,53 @@ impl Wire {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secure::Security;
+    use crate::RunKeys;
+    use std::os::unix::net::UnixStream;
+
+    fn everything_is_possible(connection: &mut Connection) {
+        connection.ready(true, true, false);
+    }
+
+    #[test]
+    fn what_waits_behind_the_socket_is_there_to_be_read_until_all_of_it_is() {
+        let security = Security::new(&RunKeys::make());
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        far.set_nonblocking(true).unwrap();
+        let (mut near, mut far) = (Connection::new(near.into()), Connection::new(far.into()));
+        near.secure(security.dialler().unwrap());
+        far.secure(security.listener().unwrap());
+        // Two records, since one is 16 KiB at most.
+        let said: Vec<u8> = (0..20_000).map(|at| at as u8).collect();
+        near.say(&said).unwrap();
+        let mut heard = Vec::new();
+        let mut place = [0; 1000];
+        for _ in 0..20 {
+            everything_is_possible(&mut near);
+            near.flush().unwrap();
+            near.receive(&mut [IoSliceMut::new(&mut [])]).unwrap();
+            everything_is_possible(&mut far);
+            if let Got::Bytes(bytes) = far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {
+                heard.extend_from_slice(&place[..bytes]);
+                break;
+            }
+        }
+        // From here on no edge of the socket helps.
+        while heard.len() < said.len() {
+            assert!(far.is_readable(), "after {} bytes", heard.len());
+            match far.receive(&mut [IoSliceMut::new(&mut place)]).unwrap() {
+                Got::Bytes(bytes) => heard.extend_from_slice(&place[..bytes]),
+                other => panic!("{other:?} after {} bytes", heard.len()),
+            }
+        }
+        assert!(heard == said);
+        assert!(!far.is_readable());
     }
 }

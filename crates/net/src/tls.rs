@@ -126,6 +126,13 @@ impl Tls {
         self.closed && self.opened.is_empty()
     }
 
+    /// Whether bytes wait here that `take` would give, or say something of, without more from the socket.
+    pub fn has_more(&self) -> bool {
+        !self.opened.is_empty()
+            || matches!(self.stage, Stage::Open(_))
+                && !matches!(whole(&self.coming[self.records.clone()]), Ok(None))
+    }
+
     /// Puts plain bytes into some places, as many as there are and fit.
     pub fn take(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let mut taken = 0;

@@ -30,7 +30,9 @@ pub struct Doorbell {
     awake: AtomicU32,
     /// The core on which the owner began to wait last, plus one; 0 if it never did.
     core: AtomicU32,
-    spare: [AtomicU32; 11],
+    /// Whether the owner stands for others that are on other machines.
+    far: AtomicU32,
+    spare: [AtomicU32; 10],
     /// Who sleeps on the futex, in loom's world.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
@@ -49,6 +51,7 @@ impl Doorbell {
             control: AtomicU32::new(0),
             awake: AtomicU32::new(0),
             core: AtomicU32::new(0),
+            far: AtomicU32::new(0),
             spare: std::array::from_fn(|_| AtomicU32::new(0)),
             #[cfg(loom)]
             sleepers: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
@@ -88,6 +91,16 @@ impl Doorbell {
     pub fn call(&self) {
         self.control.fetch_add(1, Ordering::SeqCst);
         self.ring(|| {});
+    }
+
+    /// The owner stands for others that are on other machines: nobody is to spin until they answer.
+    pub fn stands_for_others(&self) {
+        self.far.store(1, Ordering::Relaxed);
+    }
+
+    /// Whether the owner does.
+    pub fn is_far(&self) -> bool {
+        self.far.load(Ordering::Relaxed) != 0
     }
 
     /// The owner begins to wait on this core.

@@ -64,6 +64,7 @@ impl<C: Custodian> Endpoint<C> {
     /// From now on this endpoint stands for others: what comes is noted for `gather`.
     pub fn stand_in(&mut self) {
         self.served = Some(Box::default());
+        self.bell().stands_for_others();
     }
 
     /// Takes in what has come, and hears the agent. The indices of the channels on which something came are added to

@@ -92,6 +92,8 @@ pub(crate) struct OutRing {
 /// A peer that this endpoint reads from.
 pub(crate) struct InPeer {
     pub endpoint: u32,
+    /// It stands for others that are on other machines.
+    pub far: bool,
     pub ring: Option<InRing>,
     pub overlays: HashMap<u32, Arc<Value>>,
 }
@@ -118,7 +120,7 @@ fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, No
 
 impl InPeer {
     pub fn new(endpoint: u32) -> InPeer {
-        InPeer { endpoint, ring: None, overlays: HashMap::new() }
+        InPeer { endpoint, far: false, ring: None, overlays: HashMap::new() }
     }
 
     /// The peer has opened its ring to us.
@@ -131,6 +133,7 @@ impl InPeer {
         board: Arc<Board>,
     ) -> Result<(), ShmError> {
         let (segment, first) = map_segment(&outbox, offset, slots)?;
+        self.far = board.doorbell(self.endpoint).is_some_and(|bell| bell.is_far());
         let lent = Lent::new(Link::new(Inbox::new(inbox)?, board, self.endpoint));
         let taken = NonNull::from(lent.link().inbox().taken());
         // SAFETY: `segment` and `lent` live in the same struct as the reader and are replaced with it.

@@ -148,7 +148,7 @@ impl<C: Custodian> Endpoint<C> {
         if ring.reader.ready() {
             return true;
         }
-        if !self.board.may_spin() {
+        if self.inn[peer].far || !self.board.may_spin() {
             return false;
         }
         self.tidy();

@@ -71,7 +71,8 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         self.tidy();
         let mut began = None;
-        if std::mem::take(&mut self.rang) {
+        let far = self.is_for_afar(&awaiting);
+        if std::mem::take(&mut self.rang) && !far {
             // Who was woken may stand on this core's queue, and takes a while in any case.
             began = self.step_aside();
         }
@@ -89,7 +90,7 @@ impl<C: Custodian> Endpoint<C> {
                     began = Some(self.custodian.now());
                 }
                 self.hear_agent()?;
-                if self.crowded || !self.board.may_spin() {
+                if far || self.crowded || !self.board.may_spin() {
                     // Whoever is waited for needs the core more than the next message does.
                     self.reclaim();
                     break;
@@ -100,7 +101,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         let seen = self.custodian.now();
         let began = began.unwrap_or(seen);
-        let mut wait = Wait { began, seen, deadline, may_yield: self.turns.may_yield() };
+        let mut wait = Wait { began, seen, deadline, may_yield: !far && self.turns.may_yield() };
         let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
@@ -198,6 +199,21 @@ impl<C: Custodian> Endpoint<C> {
             Awaiting::Credit { channel, .. } => on_core(self.out[self.sends[channel].peer].endpoint),
             Awaiting::Slots { peer } => on_core(self.out[peer].endpoint),
             Awaiting::Memory => self.out.iter().take(PEERS_LOOKED_AT).any(|peer| on_core(peer.endpoint)),
+        }
+    }
+
+    /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next message
+    /// does: on its way are a network and two processes that must be woken.
+    fn is_for_afar(&self, awaiting: &Awaiting<'_>) -> bool {
+        let is_far = |endpoint: u32| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
+        match *awaiting {
+            Awaiting::Message([]) | Awaiting::Memory => false,
+            Awaiting::Message(channels) => {
+                let mut peers = channels.iter().take(PEERS_LOOKED_AT).map(|&one| self.receives[one].peer);
+                peers.all(|peer| is_far(self.inn[peer].endpoint))
+            }
+            Awaiting::Credit { channel, .. } => is_far(self.out[self.sends[channel].peer].endpoint),
+            Awaiting::Slots { peer } => is_far(self.out[peer].endpoint),
         }
     }
 
