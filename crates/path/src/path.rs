@@ -308,9 +308,10 @@ impl Path {
     }
 
     /// Whether the news of what has come can go with what the first stream carries at this moment, so that nobody has to
-    /// be woken for it later.
+    /// be woken for it later. What came at this very moment waits for the next one.
     fn may_tell(&self, now: Nanos) -> bool {
-        self.tell_since.is_some() && self.streams.values().next().is_some_and(|first| first.spoke == now)
+        self.tell_since.is_some_and(|since| since < now)
+            && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
     /// Whether this end waits for nothing but news of what has come, so that it can say that this was all.
