@@ -1,7 +1,8 @@
 //! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets; whoever wakes takes
 //! the lock and does all there is to do, in both directions, so that a message costs one wake-up. A futex cannot be waited
-//! for beside sockets, and a doorbell that is an eventfd would cost every sender here a system call for each message to
-//! elsewhere; the eventfd that there is, is for the agent's orders.
+//! for beside sockets, hence two. It is kept all the same, since it needs no descriptor that is passed to every process,
+//! looks to senders as every doorbell does, and is rung only when its owner is parked; the owner of an eventfd beside
+//! sockets would have to say that as well. The eventfd that there is, is for the agent's orders.
 
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};

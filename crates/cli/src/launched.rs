@@ -45,16 +45,11 @@ impl Launched {
         let mut listening = spreading.listening.clone();
         listening.listen = listening.listen.or_else(|| site.interface.clone());
         listening.ports = listening.ports.or_else(|| site.ports.clone());
-        let expected = machines.others.iter().map(|one| Expected {
-            domain: one.domain,
-            name: one.name.clone(),
-            cores: one.cores,
-        });
         // A machine that was not listed runs the head, and no instances but those that can only be there.
         let own = machines.here.as_ref().map_or(Some(0), |here| here.cores);
         let options: &LigamentOptions = &model.ligament;
         Spread {
-            expected: expected.collect(),
+            expected: machines.others.clone(),
             listen: listening.listen(),
             encrypt: !spreading.no_encryption && !site.trusted_network,
             join_timeout: spreading.join_timeout.unwrap_or(site.start_within),
@@ -70,10 +65,6 @@ impl Launched {
 
 impl Agents for Launched {
     fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String> {
-        let expected: Vec<agents::Expected> = expected
-            .iter()
-            .map(|one| agents::Expected { domain: one.domain, name: one.name.clone(), cores: one.cores })
-            .collect();
         let command = AgentCommand {
             invitation: invitation.to_path_buf(),
             ligament: self.site.ligament.clone().map_or_else(own_command, Into::into),
@@ -82,11 +73,11 @@ impl Agents for Launched {
         };
         match launcher(self.kind, &self.site) {
             Some(launcher) => {
-                self.running = Some(agents::Agents::start(launcher.as_ref(), &expected, &command)?);
+                self.running = Some(agents::Agents::start(launcher.as_ref(), expected, &command)?);
             }
             None => {
                 let lines: Vec<String> =
-                    agents::by_hand(&expected, &command).iter().map(|line| format!("    {line}\n")).collect();
+                    agents::by_hand(expected, &command).iter().map(|line| format!("    {line}\n")).collect();
                 eprint!("start the agents of the other domains:\n{}", lines.concat());
             }
         }

@@ -78,7 +78,7 @@ pub(crate) fn hear(
     let EventLoop { runtime, ends: [interrupt, terminate, hangup] } = events;
     runtime.block_on(async {
         tokio::select! {
-            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| "the carrier has ended".to_owned()),
+            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| "the carrier of messages between domains has ended".to_owned()),
             _ = interrupt.recv() => Ok(Call::Interrupted),
             _ = terminate.recv() => Ok(Call::Interrupted),
             _ = hangup.recv() => Ok(Call::Interrupted),

@@ -116,12 +116,12 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
         Some(Family::V6) => "IPv6 address (other than link-local)",
         None => "address (other than link-local)",
     };
-    let what =
-        if named.is_empty() { "there is no interface" } else { "there is no such thing on the interface" };
-    Err(io::Error::new(
-        io::ErrorKind::AddrNotAvailable,
-        format!("{what} {name} with an {kind}; with addresses there are {}", names.join(", ")),
-    ))
+    let names = names.join(", ");
+    let why = match named.is_empty() {
+        true => format!("there is no interface {name}; there are {names}"),
+        false => format!("the interface {name} has no {kind}; choose another of {names}, or give an address"),
+    };
+    Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }
 
 /// Addresses that say nothing without naming an interface of the one who dials.

@@ -6,6 +6,8 @@ mod member;
 mod plan;
 mod words;
 
+/// The manager, which waits for it to join, knows of launchers only this.
+pub use ligament_launch::agents::Expected;
 pub use member::{orders, Heard, Member};
 pub use plan::{program_of, resources_of, tell_plan, told_plan};
 pub use words::{lane_of, order_of, outcome_of, page_of, report_of, row_of, told_gained, told_order};

@@ -137,10 +137,16 @@ fn tell_program(program: &Program) -> wire::Program {
 /// # Errors
 /// It has words that this version does not know.
 pub fn program_of(told: &wire::Program) -> Result<Program, String> {
-    let unknown =
-        |what: &str, word: &str| format!("the program {} has an unknown {what}: \"{word}\"", told.name);
-    let name =
-        Reference::new(&told.name).map_err(|error| format!("a program is called {:?}: {error}", told.name))?;
+    let unknown = |what: &str, word: &str| {
+        format!(
+                "the program {} has the {what} \"{word}\", which this Ligament ({}) does not know; install the same \
+                 version everywhere",
+                told.name,
+                env!("CARGO_PKG_VERSION")
+            )
+    };
+    let name = Reference::new(&told.name)
+        .map_err(|error| format!("a program of the run cannot be called {:?}: {error}", told.name))?;
     let mut program = Program::new(name);
     program.base_env = BaseEnv::from_name(&told.base_env).ok_or_else(|| unknown("base_env", &told.base_env))?;
     program.execution_model = ExecutionModel::from_name(&told.execution_model)

@@ -41,7 +41,9 @@ impl Files {
                             let (name, path) = (text.to_owned(), entry.path());
                             self.waiting.push_back(Waiting { instance, name, path });
                         }
-                        None => self.lost.push((instance, format!("the name {} is no text", name.display()))),
+                        None => self
+                            .lost
+                            .push((instance, format!("{}: its name is not UTF-8", entry.path().display()))),
                     },
                     // Links and the like mean nothing elsewhere.
                     _ => {}
@@ -75,7 +77,14 @@ impl Files {
                 continue;
             };
             let mut bytes = vec![0; MAX_PIECE];
-            let read = file.read_at(&mut bytes, *offset).unwrap_or(0);
+            let read = match file.read_at(&mut bytes, *offset) {
+                Ok(read) => read,
+                Err(error) => {
+                    self.lost.push((waiting.instance, format!("{}: {error}", waiting.path.display())));
+                    self.going = None;
+                    continue;
+                }
+            };
             bytes.truncate(read);
             // An empty file is a file too.
             let piece = (read > 0 || *offset == 0).then(|| Piece {

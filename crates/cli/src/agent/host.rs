@@ -136,8 +136,13 @@ impl<'a> Domain<'a> {
         }
         let lost = std::mem::take(&mut files.lost);
         let gone = files.are_gone();
+        if !lost.is_empty() {
+            // It is not removed then.
+            self.scratch = None;
+        }
         for (instance, text) in lost {
-            let text = format!("a file stays where it was: {text}");
+            let text =
+                format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
             self.report(Report::Said { instance, level: 2, text });
         }
         if gone {
@@ -191,7 +196,7 @@ impl Host for Domain<'_> {
 
     /// Clients ask the head.
     fn status(&mut self, _: &RunView<'_>) -> String {
-        serde_json::json!({ "ok": false, "error": "the head of the run knows how it stands" }).to_string()
+        serde_json::json!({ "ok": false, "error": "this agent knows its own part of the run only; ask where the run was begun" }).to_string()
     }
 
     fn directory(&self, instance: u32) -> String {
@@ -236,7 +241,7 @@ impl Host for Domain<'_> {
             Heard::Control { from: 0, bytes } => match self.member.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
-                    self.tell(&FromAgent::Unable(format!("it does not understand the head: {why}")));
+                    self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));
                     vec![Order::Fail(format!("what the head says makes no sense: {why}"))]
                 }
             },

@@ -116,8 +116,10 @@ fn number(arguments: &Agent) -> Result<u32, String> {
     for name in RANKS {
         let Some(rank) = std::env::var(name).ok() else { continue };
         let rank: u32 =
-            rank.parse().map_err(|_| format!("{name} is \"{rank}\", which is no number; give --domain"))?;
-        return rank.checked_add(1).ok_or_else(|| format!("{name} is {rank}; give --domain"));
+            rank.parse().map_err(|_| format!("{name} is \"{rank}\", which is no number of a task; say with --domain N, from 1 on, which domain this is"))?;
+        return rank.checked_add(1).ok_or_else(|| {
+            format!("{name} is {rank}, which is too large for a number of a task; give --domain N")
+        });
     }
     Err(format!(
         "which domain is this? Give --domain N, from 1 on, or start it by srun or mpirun (none of {} is set)",
@@ -185,7 +187,12 @@ fn await_begin(
                 Ok(FromHead::Refused(why)) => {
                     return Err(failed(format!("the run {} goes without domain {me}: {why}", invitation.run)))
                 }
-                Ok(FromHead::Bye) => return Err(failed(format!("the run {} is over", invitation.run))),
+                Ok(FromHead::Bye) => {
+                    return Err(failed(format!(
+                        "the run {} is over already; take the invitation of one that waits for its domains",
+                        invitation.run
+                    )))
+                }
                 Ok(FromHead::Orders(_) | FromHead::Wrote(_)) => {}
                 Err(why) => return Err(failed(format!("what the head says makes no sense: {why}"))),
             },
@@ -222,7 +229,8 @@ fn begin_paths(carrier: &Carrier, begin: &Begin, me: u32, placement: &[u32]) -> 
         }
         let domain = &begin.domains[peer as usize];
         let addresses = domain.addresses.iter().map(|address| {
-            let wrong = |error| format!("the address of domain {peer}, \"{address}\": {error}");
+            let wrong =
+                |error| format!("the address of domain {peer}, \"{address}\", cannot be understood: {error}");
             address.parse().map_err(wrong)
         });
         carrier.dial(peer, addresses.collect::<Result<_, String>>()?, STREAMS);

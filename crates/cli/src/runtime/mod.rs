@@ -6,7 +6,7 @@ mod host;
 mod prepare;
 mod spread;
 
-pub use ligament_manager::domains::Expected;
+pub use ligament_launch::agents::Expected;
 pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
 

@@ -247,7 +247,8 @@ impl<'a> Runtime<'a> {
         for &domain in &placement.overcommitted {
             let name = &rooms[domain as usize].name;
             let text = format!(
-                "domain {domain} ({name}) has more instances than cores ({})",
+                "domain {domain} ({name}) has more instances than its {} cores have room for; they share cores, and are \
+                 slower",
                 rooms[domain as usize].cores
             );
             self.add(Level::Warning, "run", &text);
@@ -476,7 +477,9 @@ impl<'a> Runtime<'a> {
             let file = std::fs::OpenOptions::new().write(true).create(true).truncate(fresh).open(&path)?;
             file.write_all_at(&piece.bytes, piece.offset)
         };
-        write().map_err(|error| format!("its file {} could not be brought here: {error}", path.display()))
+        write().map_err(|error| {
+            format!("its file {} could not be brought to the run directory: {error}", path.display())
+        })
     }
 }
 

@@ -15,12 +15,12 @@ use crate::site::{LauncherKind, Site};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A domain whose agent is to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A domain whose agent is to be started, by a launcher or by hand, and that then joins the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {
     /// Its number; the first after the head is 1, and they follow each other.
     pub domain: u32,
-    /// Its machine, as the launcher calls it.
+    /// Its machine, as the launcher calls it; empty if that is not known before it joins.
     pub name: String,
     /// Cores that the run may use there; `None` if only the machine itself knows.
     pub cores: Option<u32>,

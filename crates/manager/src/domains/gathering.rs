@@ -1,19 +1,9 @@
 //! Who is expected to take part in a run, who has joined, and who is missing when the time is over.
 
 use crate::summary::in_seconds;
+use ligament_agent::domains::Expected;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Join, VERSION};
-
-/// A domain that is to take part.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// From 1; the head is 0.
-    pub domain: u32,
-    /// What people call it, such as `node3`; empty if that is not known before it joins.
-    pub name: String,
-    /// Cores that its instances may use, if that is known better than by its agent.
-    pub cores: Option<u32>,
-}
 
 /// A domain that has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +53,10 @@ impl Gathering {
             ));
         }
         let found = self.expected.iter().position(|one| one.domain == domain);
-        let place = found.ok_or_else(|| format!("the run has no domain {domain}"))?;
+        let place = found.ok_or_else(|| {
+            let last = self.expected.len();
+            format!("the run has no domain {domain}; say with --domain which one this is, from 1 to {last}")
+        })?;
         join.cores = self.expected[place].cores.unwrap_or(join.cores).max(1);
         self.joined[place].get_or_insert(join);
         Ok(())
@@ -84,15 +77,18 @@ impl Gathering {
     pub fn too_late(&self, seconds: f64) -> String {
         let missing = self.missing();
         let (come, all) = self.count();
-        let (who, have) = match missing.as_slice() {
-            [one] => (format!("the agent of {one}"), "has"),
-            _ => (format!("the agents of {}", crate::some_of(&missing, 8)), "have"),
-        };
-        format!(
-            "{who} {have} not joined the run within {} ({come} of {all} came); start them, or give them more time with \
-             --join-timeout",
-            in_seconds(seconds)
-        )
+        let time = in_seconds(seconds);
+        match missing.as_slice() {
+            [one] => format!(
+                "the agent of {one} has not joined the run within {time} ({come} of {all} came); start it, or give it \
+                 more time with --join-timeout"
+            ),
+            _ => format!(
+                "the agents of {} have not joined the run within {time} ({come} of {all} came); start them, or give \
+                 them more time with --join-timeout",
+                crate::some_of(&missing, 8)
+            ),
+        }
     }
 
     /// All domains, by their numbers, once each has joined.

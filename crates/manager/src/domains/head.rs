@@ -1,7 +1,6 @@
 //! The head of a run over several domains: what agents tell becomes what its manager sees of every instance, and what is
 //! to be done goes to those whose business it is. The first reason for which the run ends anywhere is told everywhere.
 
-use super::called;
 use crate::deadlock::Carrier;
 use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
@@ -109,7 +108,11 @@ impl Head {
             .and_then(|message| self.extent.check(domain, &message).map(|()| message));
         let message = match message {
             Ok(message) => message,
-            Err(why) => return self.lose(domain, &format!("does not make sense: {why}")),
+            Err(why) => {
+                return self.lose(domain, |name| {
+                    format!("the agent on {name} (domain {domain}) says what makes no sense: {why}")
+                })
+            }
         };
         if let Some(member) = self.member(domain) {
             member.heard = now;
@@ -123,7 +126,8 @@ impl Head {
                 pieces.into_iter().map(|piece| Doing::Write { domain, piece }).collect()
             }
             FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
-            FromAgent::Unable(why) => self.lose(domain, &format!("cannot take part: {why}")),
+            FromAgent::Unable(why) => self
+                .lose(domain, |name| format!("the agent on {name} (domain {domain}) cannot take part: {why}")),
             FromAgent::Join(_) => Vec::new(),
         }
     }
@@ -138,8 +142,9 @@ impl Head {
                 Doing::Order(Order::End(outcome))
             }
             Report::Remark { level, text } => {
-                let name = self.member(domain).map(|member| called(domain, &member.name)).unwrap_or_default();
-                Doing::Report(Report::Remark { level, text: format!("{name}: {text}") })
+                let name = self.member(domain).map(|member| member.name.as_str()).unwrap_or_default();
+                let text = format!("the agent on {name} (domain {domain}): {text}");
+                Doing::Report(Report::Remark { level, text })
             }
             report => Doing::Report(report),
         }
@@ -178,15 +183,16 @@ impl Head {
 
     /// The path to a domain is given up: its agent is gone, and why.
     pub fn lost(&mut self, domain: u32, why: &str) -> Vec<Doing> {
-        self.lose(domain, &format!("vanished: {why}"))
+        self.lose(domain, |name| format!("the agent on {name} (domain {domain}) vanished: {why}"))
     }
 
-    fn lose(&mut self, domain: u32, what: &str) -> Vec<Doing> {
+    /// A domain takes part no more; `why`, of its name, is why the run fails.
+    fn lose(&mut self, domain: u32, why: impl FnOnce(&str) -> String) -> Vec<Doing> {
         let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
             return Vec::new();
         };
         member.stage = Stage::Lost;
-        let why = format!("{} {what}", called(domain, &member.name));
+        let why = why(&member.name);
         for (seen, _) in self.seen.iter_mut().zip(&self.extent.placement).filter(|(_, &at)| at == domain) {
             let (view, stopped) = seen.get_or_insert_with(unseen);
             if !matches!(view.phase, Phase::Gone(_)) {
@@ -211,7 +217,7 @@ impl Head {
             .filter(|(_, member)| silent(member))
             .map(|(domain, _)| domain)
             .collect();
-        let heard = format!("nothing heard for {} s", self.patience.as_secs());
+        let heard = format!("nothing was heard of it for {} s", self.patience.as_secs());
         silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
     }
 

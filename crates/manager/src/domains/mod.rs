@@ -5,13 +5,6 @@
 mod gathering;
 mod head;
 
-pub use gathering::{Expected, Gathering, Joined};
+pub use gathering::{Gathering, Joined};
 pub use head::{Doing, Head};
-
-/// What people call a domain: its number, and its machine or its name.
-fn called(domain: u32, name: &str) -> String {
-    match domain {
-        0 => format!("the head on {name} (domain 0)"),
-        _ => format!("the agent on {name} (domain {domain})"),
-    }
-}
+pub use ligament_agent::domains::Expected;

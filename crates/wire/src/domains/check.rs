@@ -117,7 +117,8 @@ impl Begin {
     pub fn check(&self, me: u32) -> Result<(), String> {
         if self.version != VERSION {
             return Err(format!(
-                "the head speaks version {} of the protocol, and this agent {VERSION}",
+                "the head speaks version {} of the protocol between domains, and this agent version {VERSION}; install \
+                 the same version everywhere",
                 self.version
             ));
         }
