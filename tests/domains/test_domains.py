@@ -268,6 +268,16 @@ def test_where_the_run_directory_is_not_to_be_seen_files_come_back(spread, pair,
     assert not list((tmp_path / "scratch").glob("*")), "what was brought back is not kept"
 
 
+def test_a_file_that_cannot_come_back_is_named_and_kept_where_it_is(spread, pair, tmp_path):
+    odd = r"odd-\xff"
+    scratch = tmp_path / "scratch"
+    run = spread(pair(f'open(b"{odd}", "w").close()'), *APART, agent=("--scratch", str(scratch)))
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
+    assert "stays on its machine" in run.text() and "its name is not UTF-8" in run.text(), run.text()
+    assert [path.name for path in scratch.rglob("odd-*")] == [os.fsdecode(b"odd-\xff")]
+
+
 def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, tmp_path):
     copy = tmp_path / "copy"
     copy.write_text("{}")

@@ -31,7 +31,14 @@ impl Files {
     pub fn add_all(&mut self, instance: u32, home: &Path) {
         let mut below = vec![PathBuf::new()];
         while let Some(directory) = below.pop() {
-            let Ok(entries) = std::fs::read_dir(home.join(&directory)) else { continue };
+            let place = home.join(&directory);
+            let entries = match std::fs::read_dir(&place) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    self.lost.push((instance, format!("{}: {error}", place.display())));
+                    continue;
+                }
+            };
             for entry in entries.flatten() {
                 let name = directory.join(entry.file_name());
                 match entry.file_type() {
