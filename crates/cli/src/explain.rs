@@ -70,7 +70,8 @@ fn list() -> String {
 
 /// One entry: its messages, then what it means.
 fn text(entry: &Entry, width: usize) -> String {
-    let mut text = format!("{}: {}\n\n", entry.code, entry.when);
+    let mut text = wrapped(&format!("{}: {}", entry.code, entry.when), "", width);
+    text.push('\n');
     for message in &entry.messages {
         text.push_str(&wrapped(message, "    ", width));
     }
