@@ -21,7 +21,8 @@ from ymmsl.v0_2 import Configuration, Reference, Timeline, resolve
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODULES = HERE / "good" / "modules"
-GOOD = sorted((HERE / "good").glob("*.ymmsl"))
+# The reference refuses a file with a section of Ligament's own.
+GOOD = sorted(path for path in (HERE / "good").glob("*.ymmsl") if "\nligament:" not in path.read_text())
 WITH_MODEL = [path for path in GOOD if "components:" in path.read_text()]
 
 
