@@ -7,6 +7,7 @@
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};
 use ligament_net::{now, Event, Nanos};
+use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
@@ -17,6 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
+/// How long to look on for a message after the last one, ns: several times as long as one takes to the next machine and
+/// back, and as a wake-up takes.
+const LINGER: Nanos = 100_000;
 /// The longest sleep.
 const NAP: Duration = Duration::from_secs(1);
 
@@ -35,7 +39,8 @@ struct Work {
     logic: Logic<AgentLine>,
     /// Domains to which paths were begun.
     known: BTreeSet<u32>,
-    /// Until when each of the two sleeps at most: one of them is there for what is due.
+    turns: Turns,
+    /// Until when each of the two sleeps at most, 0 while it is awake: one of them is there for what is due.
     endpoint_until: Nanos,
     paths_until: Nanos,
     stopped: bool,
@@ -65,6 +70,7 @@ impl Shared {
             paths,
             logic: Logic::new(),
             known: BTreeSet::new(),
+            turns: Turns::default(),
             endpoint_until: Nanos::MAX,
             paths_until: Nanos::MAX,
             stopped: false,
@@ -125,6 +131,54 @@ impl Shared {
         deadlines.min().unwrap_or(Nanos::MAX)
     }
 
+    /// Looks on for a while before sleeping, where that pays: what is answered at once wakes nobody then. Others have
+    /// the core after each look. Ends early when the other thread is there `instead`. When something is due.
+    fn linger<'a>(
+        &'a self,
+        mut work: MutexGuard<'a, Work>,
+        mut due: Nanos,
+        instead: impl Fn(&Work) -> bool,
+    ) -> (MutexGuard<'a, Work>, Nanos) {
+        if instead(&work) || !work.turns.may_yield() || !work.turns.may_linger() {
+            return (work, due);
+        }
+        let (mut since, mut moved, mut paid) = (now(), work.logic.moved(), false);
+        loop {
+            drop(work);
+            let before = now();
+            rustix::thread::sched_yield();
+            let after = now();
+            work = lock(&self.work);
+            due = self.pass(&mut work);
+            let came = work.logic.moved() != moved;
+            if came {
+                (since, moved, paid) = (after, work.logic.moved(), true);
+                work.turns.lingered(true);
+                work.turns.paid();
+            }
+            let kept = work.turns.took(after - before);
+            if kept || work.stopped || instead(&work) {
+                return (work, due);
+            }
+            if after - since > LINGER {
+                if !paid {
+                    work.turns.lingered(false);
+                }
+                return (work, due);
+            }
+        }
+    }
+
+    /// The last of the two to be awake is to sleep: from now on others ring. When something is due, unless something
+    /// has come in between.
+    fn lie_down(&self, work: &mut Work, mut due: Nanos) -> Option<Nanos> {
+        work.logic.lie_down();
+        if work.logic.heeds_credit() {
+            due = self.pass(work);
+        }
+        (!work.logic.looks_again() && due > now()).then_some(due)
+    }
+
     fn obey(&self, work: &mut Work, order: Order) {
         let Work { paths, logic, known, .. } = work;
         match order {
@@ -174,12 +228,17 @@ pub(crate) fn paths_thread(shared: Arc<Shared>) {
     loop {
         let mut work = lock(&shared.work);
         work.paths_until = 0;
+        work.logic.get_up();
         let due = shared.pass(&mut work);
+        let (mut work, mut due) = shared.linger(work, due, |_| false);
         if work.stopped {
-            return;
+            return work.logic.rouse();
         }
-        if work.logic.looks_again() {
-            continue;
+        if work.endpoint_until != 0 {
+            match shared.lie_down(&mut work, due) {
+                Some(then) => due = then,
+                None => continue,
+            }
         }
         let due = if work.endpoint_until <= due { Nanos::MAX } else { due };
         work.paths_until = due;
@@ -219,23 +278,25 @@ pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
     drop((welcome, attachment));
     loop {
         work.endpoint_until = 0;
-        let mut due = shared.pass(&mut work);
-        let Some(bed) = work.logic.lie_down() else { break };
+        work.logic.get_up();
+        let due = shared.pass(&mut work);
+        let (held, mut due) = shared.linger(work, due, |work| work.paths_until == 0);
+        work = held;
+        let Some(bed) = work.logic.bed() else { break };
         if work.stopped {
             break;
         }
-        if work.logic.heeds_credit() {
-            due = shared.pass(&mut work);
+        if work.paths_until != 0 {
+            match shared.lie_down(&mut work, due) {
+                Some(then) => due = then,
+                None => continue,
+            }
         }
-        let sleeps = !work.logic.looks_again() && due > now();
         work.endpoint_until = if work.paths_until <= due { Nanos::MAX } else { due };
         let at_most = until(work.endpoint_until);
-        if sleeps {
-            drop(work);
-            bed.sleep(at_most);
-            work = lock(&shared.work);
-        }
-        work.logic.get_up();
+        drop(work);
+        bed.sleep(at_most);
+        work = lock(&shared.work);
     }
     work.endpoint_until = Nanos::MAX;
     drop(work);

@@ -87,6 +87,18 @@ impl Doorbell {
         parked
     }
 
+    /// Wakes whoever sleeps here, parked or not.
+    pub fn rouse(&self) {
+        self.parked.store(0, Ordering::SeqCst);
+        self.bell.fetch_add(1, Ordering::SeqCst);
+        wake(self);
+    }
+
+    /// What the bell is now: until it changes one can sleep here, though nobody rings before `lie_down`.
+    pub fn seen(&self) -> u32 {
+        self.bell.load(Ordering::SeqCst)
+    }
+
     /// The agent: there is something in the owner's socket.
     pub fn call(&self) {
         self.control.fetch_add(1, Ordering::SeqCst);

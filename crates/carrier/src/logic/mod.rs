@@ -171,12 +171,18 @@ impl<C: Custodian> Logic<C> {
         self.look_at
     }
 
-    /// Where to sleep until somebody here has something for the carrier, after another look (`looks_again`).
-    pub fn lie_down(&mut self) -> Option<Bed> {
-        let Stage::During(side) = &mut self.stage else { return None };
+    /// Where to sleep until somebody here has something for the carrier; nowhere if it is no endpoint.
+    pub fn bed(&self) -> Option<Bed> {
+        let Stage::During(side) = &self.stage else { return None };
+        Some(side.endpoint.bed())
+    }
+
+    /// The last who is awake is to sleep, after another look (`looks_again`): from now on others ring.
+    pub fn lie_down(&mut self) {
+        let Stage::During(side) = &mut self.stage else { return };
         let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
         self.lies_for = what;
-        Some(side.endpoint.lie_down(what))
+        side.endpoint.lie_down(what);
     }
 
     /// While somebody sleeps: sees to it that whatever matters now wakes them. Whether another pass is needed, since
@@ -197,6 +203,11 @@ impl<C: Custodian> Logic<C> {
         self.lies_for & FOR_CREDIT != 0
     }
 
+    /// How many messages have been taken in from both sides, ever.
+    pub fn moved(&self) -> u64 {
+        self.counts.sent.wrapping_add(self.counts.came)
+    }
+
     /// Wakes whoever sleeps on the endpoint's bed.
     pub fn rouse(&self) {
         if let Stage::During(side) = &self.stage {
@@ -204,9 +215,11 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// After `lie_down`.
+    /// After `lie_down`: nobody needs to ring any more.
     pub fn get_up(&mut self) {
-        self.lies_for = 0;
+        if std::mem::take(&mut self.lies_for) == 0 {
+            return;
+        }
         if let Stage::During(side) = &mut self.stage {
             side.endpoint.get_up();
         }
@@ -241,6 +254,7 @@ impl<C: Custodian> Logic<C> {
 
     fn let_go(&mut self, failed: bool) {
         if let Stage::During(mut side) = std::mem::replace(&mut self.stage, Stage::After) {
+            side.endpoint.rouse();
             side.endpoint.end(failed);
         }
         self.look_at = None;

@@ -279,9 +279,14 @@ impl<C: Custodian> Endpoint<C> {
         Bed { board: self.board.clone(), index: self.index, seen }
     }
 
-    /// Wakes whoever lies there.
+    /// Where to sleep while somebody else is awake for this endpoint, who lies down before they sleep themselves.
+    pub fn bed(&self) -> Bed {
+        Bed { board: self.board.clone(), index: self.index, seen: self.bell().seen() }
+    }
+
+    /// Wakes whoever sleeps there.
     pub fn rouse(&self) {
-        self.bell().ring(|| {});
+        self.bell().rouse();
     }
 
     /// Nobody sleeps any more.

@@ -12,7 +12,7 @@ mod send;
 mod served;
 mod source;
 mod stream;
-mod turns;
+pub mod turns;
 mod wait;
 
 pub use arrived::Arrived;

@@ -11,9 +11,9 @@ const TRY_AFTER: u32 = 16;
 /// How much lingering that paid is remembered.
 const MOST_LUCK: u32 = 8;
 
-/// What an endpoint has learnt of its core.
+/// What one who waits has learnt of its core.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub struct Turns {
     /// Waits that are not to yield any more.
     without: u32,
     /// How many it were the last time.

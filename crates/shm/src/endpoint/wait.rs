@@ -49,11 +49,12 @@ pub(crate) enum Awaiting<'a> {
 }
 
 /// How far a wait has come: since when it goes on, when the clock was last looked at, when it is to end, ns; and whether
-/// the endpoint spins and yields, or sleeps at once.
+/// the endpoint spins and yields, yields only (for who is `far`), or sleeps at once.
 struct Wait {
     began: u64,
     seen: u64,
     deadline: Deadline,
+    far: bool,
     may_yield: bool,
 }
 
@@ -101,7 +102,7 @@ impl<C: Custodian> Endpoint<C> {
         }
         let seen = self.custodian.now();
         let began = began.unwrap_or(seen);
-        let mut wait = Wait { began, seen, deadline, may_yield: !far && self.turns.may_yield() };
+        let mut wait = Wait { began, seen, deadline, far, may_yield: self.turns.may_yield() };
         let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
@@ -144,7 +145,7 @@ impl<C: Custodian> Endpoint<C> {
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
         let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + SHORTLY_NS);
-        while wait.may_yield && !self.board.may_spin() && wait.seen < until {
+        while wait.may_yield && (wait.far || !self.board.may_spin()) && wait.seen < until {
             for _ in 0..4 {
                 self.custodian.give_way();
                 self.take_in()?;
@@ -332,7 +333,7 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
         let mut yields = 0;
-        let mut spinning = wait.may_yield && self.board.may_spin();
+        let mut spinning = wait.may_yield && !wait.far && self.board.may_spin();
         if spinning {
             self.crowded = self.shares_core(awaiting);
             spinning = !self.crowded;
