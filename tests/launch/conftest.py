@@ -96,6 +96,17 @@ def ssh(tmp_path_factory):
     one.end()
 
 
+# What sshd's own environment lacks, as it does on machines where programs come from modules.
+PATH = "commands: ['export AT=there', 'export PATH=\"" + os.environ["PATH"] + "\"']"
+
+
+@pytest.fixture
+def site(ssh, tmp_path):
+    path = ssh.site(tmp_path / "two.yaml")
+    path.write_text(path.read_text() + PATH + "\n")
+    return path
+
+
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory):
     """A Slurm with three nodes of two processors; its environment is set for the session."""

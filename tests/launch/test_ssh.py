@@ -10,17 +10,6 @@ import programs
 import pytest
 from conftest import call, until
 
-# What sshd's own environment lacks, as it does on machines where programs come from modules.
-PATH = "commands: ['export AT=there', 'export PATH=\"" + os.environ["PATH"] + "\"']"
-
-
-@pytest.fixture
-def site(ssh, tmp_path):
-    path = ssh.site(tmp_path / "two.yaml")
-    path.write_text(path.read_text() + PATH + "\n")
-    return path
-
-
 def test_a_run_spreads_over_machines_that_ssh_reaches(site, tmp_path):
     programs.write(tmp_path)
     done = call("ligament", "run", "counting.ymmsl", "--hosts=east,west:2", f"--site={site}", "--json",

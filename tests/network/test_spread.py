@@ -1,59 +1,29 @@
 """Runs over several domains, each in a network namespace of its own: results, large messages, cuts, wide-area links."""
 
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-import numpy as np
 import pytest
+from whole import CanalNetwork, ReactionDiffusion
 
 CUT = 10  # s; long enough for TCP to have backed off, and for a heartbeat to be missed
 MIB = 1 << 20
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RIVER = ["river", "upper", "north", "south", "lower", "polder", "collector"]
 LAND = ["weather", "hills", "polder_land", "town"]
 
 
-def built(name):
-    """The folder of an example, whose programs are there."""
-    folder = EXAMPLES / name
-    subprocess.run(["make", "--no-print-directory", "-C", folder], check=True, stdout=subprocess.DEVNULL)
-    return folder
-
-
-def alone(folder, script, path):
-    """The arrays that one program gives for the whole example; `script` computes them and has `save(arrays by name)`."""
-    script = f"import sys, numpy\nsave = lambda arrays: numpy.savez(sys.argv[1], **arrays)\n{script}"
-    subprocess.run([sys.executable, "-c", script, path], cwd=folder, check=True)
-    return dict(np.load(path))
-
-
 @pytest.mark.parametrize("encrypt", [True, False], ids=["encrypted", "not encrypted"])
 def test_reaction_diffusion_gives_the_same_over_three_domains(network, spread, tmp_path, encrypt):
-    folder, net = built("reaction-diffusion"), network("head", "one", "two")
-    run = spread([net["head"], net["one"], net["two"]], folder / "reaction_diffusion.ymmsl",
-                 on={1: ["macro"], 2: ["micro"]}, encrypt=encrypt)
+    example, net = ReactionDiffusion(tmp_path), network("head", "one", "two")
+    run = spread([net["head"], net["one"], net["two"]], example.model, on={1: ["macro"], 2: ["micro"]}, encrypt=encrypt)
     run.succeed()
-    [result] = run.directory.rglob("concentration.npy")
-    whole = alone(folder, "from monolithic import read_settings, simulate\n"
-                  "save(dict(zip(('t', 'x', 'concentration'), simulate(read_settings('reaction_diffusion.ymmsl')))))",
-                  tmp_path / "whole.npz")
-    for name, expected in whole.items():
-        np.testing.assert_allclose(np.load(result.with_name(f"{name}.npy")), expected, rtol=1e-12, atol=1e-12)
+    example.check(run.directory)
 
 
 def test_the_canal_network_gives_the_same_over_three_domains(network, spread, tmp_path):
-    folder, net = built("canal-network"), network("head", "one", "two")
-    run = spread([net["head"], net["one"], net["two"]], folder / "canal_network.ymmsl", on={0: RIVER, 1: LAND},
-                 options=["-s", "t_max=21600.0"])
+    example, net = CanalNetwork(tmp_path), network("head", "one", "two")
+    run = spread([net["head"], net["one"], net["two"]], example.model, on={0: RIVER, 1: LAND}, options=[*example.options])
     run.succeed(300)
-    [result] = run.directory.rglob("canal_network.npz")
-    found = dict(np.load(result))
-    whole = alone(folder, "from network_alone import read_settings, simulate\n"
-                  "save(simulate({**read_settings('canal_network.ymmsl'), 't_max': 21600.0}))", tmp_path / "whole.npz")
-    for name, expected in whole.items():
-        np.testing.assert_allclose(found[name], expected, rtol=1e-10, atol=1e-10, err_msg=name)
+    example.check(run.directory)
 
 
 @pytest.mark.parametrize("version", ["v4", "v6"])
