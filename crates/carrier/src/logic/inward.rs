@@ -4,7 +4,7 @@
 use super::credits::FIRST_PAUSE;
 use super::overlays::decoded;
 use super::{from_bytes, Logic, Side, Stage};
-use ligament_net::{Nanos, CONTROL};
+use ligament_net::{MessageId, Nanos, CONTROL};
 use ligament_shm::endpoint::{Body, Loan};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 
 /// The longest message that goes into a slot: header and body.
 const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
+/// How much of a block gets its pages at once: while they come, everybody else waits, for about a millisecond; and what has
+/// just been cleared by the kernel is still in a cache when the socket is read into it.
+const PLACED: u64 = 4 << 20;
 /// The longest thing that agents say to each other.
 const LONGEST_CONTROL: u64 = 1 << 30;
 
@@ -136,7 +139,7 @@ impl<C: Custodian> Logic<C> {
         if side.endpoint.has_ended(channel) {
             return Ok(Memory::Nowhere);
         }
-        let block = if total > SMALL { side.endpoint.claim_block(total) } else { Ok(None) };
+        let block = if total > SMALL { side.endpoint.claim_block(total, PLACED) } else { Ok(None) };
         let reason = match block {
             Ok(Some(loan)) => return Ok(Memory::Block(loan)),
             Ok(None) => "neither the memory for messages nor the agent's own allows it".to_owned(),
@@ -152,6 +155,27 @@ impl<C: Custodian> Logic<C> {
         let to = side.ins[channel].to.clone();
         self.fail(no_memory(&to, total, &reason));
         Ok(Memory::Nowhere)
+    }
+
+    /// Sees to it that a message which is arriving can be written up to `end`.
+    pub(super) fn place(&mut self, message: (u32, MessageId), end: u64) {
+        let Logic { stage: Stage::During(side), incoming, .. } = self else { return };
+        let Some(Incoming(memory)) = incoming.get_mut(&message) else { return };
+        let Memory::Block(loan) = memory else { return };
+        let Err(error) =
+            side.endpoint.place_more(loan, end.checked_next_multiple_of(PLACED).unwrap_or(end) as usize)
+        else {
+            return;
+        };
+        let total = loan.len() as u64;
+        *memory = Memory::Nowhere;
+        match error {
+            ShmError::OutOfMemory { reason, .. } => {
+                let to = side.in_of.get(&message.1.conduit).map(|&channel| side.ins[channel].to.clone());
+                self.fail(no_memory(&to.unwrap_or_default(), total, &reason));
+            }
+            error => self.met(error),
+        }
     }
 
     /// A message is whole, and all before it on its conduit came here before.
@@ -305,7 +329,8 @@ impl<C: Custodian> Side<C> {
                 self.endpoint.publish(channel, header, Body::Small(&bytes[HEADER_BYTES..]))?;
             }
             Memory::Own(bytes) => {
-                let block = if at == 0 { self.endpoint.claim_block(bytes.len() as u64) } else { Ok(None) };
+                let block =
+                    if at == 0 { self.endpoint.claim_block(bytes.len() as u64, u64::MAX) } else { Ok(None) };
                 match block {
                     Ok(Some(mut loan)) => {
                         loan.bytes_mut().copy_from_slice(&bytes);

@@ -291,6 +291,7 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+        self.place((domain, id), offset.saturating_add(u64::from(len)));
         let len = len as usize;
         match self.incoming.get_mut(&(domain, id)).and_then(|Incoming(memory)| memory.at(offset, len)) {
             Some(room) => room,

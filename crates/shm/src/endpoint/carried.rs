@@ -110,15 +110,31 @@ impl<C: Custodian> Endpoint<C> {
 
     // --- what was sent elsewhere, for those here ---
 
-    /// Memory for a message of so many bytes; none if the run's limit does not allow it.
+    /// Memory for a message of so many bytes, of which the first `placed` can be written; none if the run's limit does
+    /// not allow it.
     ///
     /// # Errors
     /// `AgentGone`, `System`; `OutOfMemory` if the system has less than the run may take.
-    pub fn claim_block(&mut self, len: u64) -> Result<Option<Loan>, ShmError> {
-        let Some(block) = self.block(len.max(1))? else { return Ok(None) };
+    pub fn claim_block(&mut self, len: u64, placed: u64) -> Result<Option<Loan>, ShmError> {
+        let len = len.max(1);
+        let block = match self.pool.at_hand(len) {
+            Some(block) => block,
+            None => match self.another_block(len, placed.min(len))? {
+                Some(block) => block,
+                None => return Ok(None),
+            },
+        };
         self.pool.copies();
         let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
         Ok(Some(Loan { block, start, len: len as usize }))
+    }
+
+    /// Makes the first `placed` bytes of a claimed block writable.
+    ///
+    /// # Errors
+    /// `OutOfMemory`: the system has less than the run may take. The block is free again, and the loan to be forgotten.
+    pub fn place_more(&mut self, loan: &Loan, placed: usize) -> Result<(), ShmError> {
+        self.pool.populate(loan.block, placed.min(loan.len))
     }
 
     /// Whether a message can be published on a channel without waiting for its receiver.

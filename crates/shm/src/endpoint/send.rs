@@ -428,12 +428,13 @@ impl<C: Custodian> Endpoint<C> {
     pub(super) fn block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
         match self.pool.at_hand(len) {
             Some(block) => Ok(Some(block)),
-            None => self.another_block(len),
+            None => self.another_block(len, len),
         }
     }
 
+    /// A block for `len` bytes, of which the first `placed` have their pages in place.
     #[inline(never)]
-    fn another_block(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+    pub(super) fn another_block(&mut self, len: u64, placed: u64) -> Result<Option<BlockId>, ShmError> {
         if self.pool.wants_another(len) {
             match self.custodian.new_slab(slab_size(len)) {
                 Ok(granted) => self.add_slab(granted, len)?,
@@ -443,14 +444,14 @@ impl<C: Custodian> Endpoint<C> {
         }
         let out = &self.out;
         if let Some(block) = self.pool.take(len, done_with(out)) {
-            self.pool.populate(block, len as usize)?;
+            self.pool.populate(block, placed as usize)?;
             return Ok(Some(block));
         }
-        self.grow_pool(len)
+        self.grow_pool(len, placed)
     }
 
     #[cold]
-    fn grow_pool(&mut self, len: u64) -> Result<Option<BlockId>, ShmError> {
+    fn grow_pool(&mut self, len: u64, placed: u64) -> Result<Option<BlockId>, ShmError> {
         let size = slab_size(len);
         let granted = match self.custodian.new_slab(size) {
             Err(ShmError::OutOfMemory { .. }) => {
@@ -472,7 +473,7 @@ impl<C: Custodian> Endpoint<C> {
         };
         self.add_slab((id, fd), len)?;
         let block = self.pool.take(len, done_with(&self.out)).expect("a slab was just added");
-        self.pool.populate(block, len as usize)?;
+        self.pool.populate(block, placed as usize)?;
         Ok(Some(block))
     }
 
