@@ -32,6 +32,9 @@ use tokio::io::Interest;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 
+/// How long it takes at most until whoever asks all processes of a job to end, as batch systems do, has asked the agent too:
+/// then an instance that obeyed sooner has not failed.
+const ASKED: Duration = Duration::from_millis(500);
 /// How long instances have to end by themselves when a run ends early.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -129,6 +132,8 @@ enum Event {
     Readable(Link),
     Writable(Link),
     Exited(u32),
+    /// It ended a while ago, and now that counts.
+    Over(u32, Exit),
     GuardTells,
 }
 
@@ -396,6 +401,7 @@ impl<'h> Driver<'h> {
                 self.act(actions);
             }
             Event::Exited(instance) => self.exited(instance),
+            Event::Over(instance, exit) => self.over(instance, exit),
             Event::GuardTells => self.hear_guard(),
         }
     }
@@ -545,6 +551,18 @@ impl<'h> Driver<'h> {
         // One that connected and ended at once.
         self.accept_all();
         self.drain_timeline(instance, Drain::Over);
+        if exit.was_asked_for() && self.core.ending().is_none() {
+            let sender = self.sender.clone();
+            tokio::task::spawn_local(async move {
+                tokio::time::sleep(ASKED).await;
+                let _ = sender.send(Event::Over(instance, exit));
+            });
+            return;
+        }
+        self.over(instance, exit);
+    }
+
+    fn over(&mut self, instance: u32, exit: Exit) {
         let actions = self.core.exited(instance, exit);
         self.act(actions);
     }

@@ -14,6 +14,16 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// Whether it ended because somebody asked it to: SIGHUP, SIGINT, SIGTERM, also as shells tell of them.
+    pub fn was_asked_for(self) -> bool {
+        let signal = match self {
+            Exit::Signal(signal) => signal,
+            Exit::Status(status) => status - 128,
+            Exit::Unknown => return false,
+        };
+        matches!(signal, 1 | 2 | 15)
+    }
+
     /// Whether nothing speaks against it.
     pub fn is_clean(self) -> bool {
         matches!(self, Exit::Status(0) | Exit::Unknown)
