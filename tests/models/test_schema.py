@@ -27,6 +27,7 @@ BROKEN_FORM = [
     "not-a-model",
     "place",
     "script-and-more",
+    "stage",
     "wrong-types",
     "wrong-version",
 ]

@@ -174,7 +174,7 @@ fn finish(
     };
     settings::check(&config, &flat, &mut problems);
     resources::check(&config, &flat, &mut problems);
-    place::check(&config, &flat, &mut problems);
+    place::check(&config, &flat, options.files, &mut problems);
     let mut resolved = None;
     if structure_fits {
         startup::check(&flat, &mut problems);

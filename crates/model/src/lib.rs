@@ -32,7 +32,7 @@ pub use graph::{
 };
 pub use identity::{Identifier, InvalidName, Part, Reference};
 pub use import::{FileModules, ModuleText, Modules, NoModules};
-pub use options::{parse_bytes, InDomain, LigamentOptions, OfConduit, WaitMode};
+pub use options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
 pub use read::{read, read_file, Fields, ReadResult, Reader, TextOrList};

@@ -3,6 +3,7 @@
 use crate::identity::Reference;
 use crate::problem::At;
 use indexmap::IndexMap;
+use std::path::{Component, Path};
 
 /// How instances wait for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,25 @@ pub struct InDomain {
     pub at: At,
 }
 
+/// A file or directory that an instance finds in its working directory when it starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staged {
+    /// Where it is, as it is written; relative paths are relative to the file in which that is (`At::beside`).
+    pub source: String,
+    /// What it is called in the working directory; may have directories before it.
+    pub name: String,
+    /// Where this is written.
+    pub at: At,
+}
+
+impl Staged {
+    /// Whether this can be the name of something in a working directory: a relative path that leads nowhere else.
+    pub fn is_name(name: &str) -> bool {
+        let mut parts = Path::new(name).components().peekable();
+        parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_))) && !name.contains('\0')
+    }
+}
+
 /// What a file says under `ligament:`. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LigamentOptions {
@@ -93,6 +113,8 @@ pub struct LigamentOptions {
     pub message_sizes: IndexMap<String, OfConduit>,
     /// Where components, or single instances of them, run if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
+    /// The inputs of components, or of single instances of them.
+    pub stage: IndexMap<Reference, Vec<Staged>>,
     /// Whether instances are spread over all domains, instead of filling one after the other; they are if nothing is said.
     pub spread: Option<bool>,
     /// Whether a domain may be given more instances than it has cores for.
@@ -115,6 +137,7 @@ impl LigamentOptions {
         "wait",
         "light",
         "place",
+        "stage",
         "spread",
         "overcommit",
     ];
@@ -139,6 +162,7 @@ impl LigamentOptions {
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
         self.place.extend(overlay.place);
+        self.stage.extend(overlay.stage);
         self.spread = overlay.spread.or(self.spread);
         self.overcommit = overlay.overcommit.or(self.overcommit);
     }
@@ -179,7 +203,17 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_bytes;
+    use super::{parse_bytes, Staged};
+
+    #[test]
+    fn a_name_in_a_working_directory_leads_to_no_other() {
+        for name in ["mesh.dat", "data/mesh.dat", "a b", ".hidden"] {
+            assert!(Staged::is_name(name), "{name}");
+        }
+        for name in ["", ".", "..", "../mesh.dat", "data/../../x", "/etc/passwd", "a\0b"] {
+            assert!(!Staged::is_name(name), "{name:?}");
+        }
+    }
 
     #[test]
     fn sizes_are_read_with_and_without_units() {

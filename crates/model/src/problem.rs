@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A place in a file. It never takes part in comparisons: two models that say the same are equal wherever
@@ -14,6 +15,17 @@ pub struct At {
     pub line: u32,
     /// Column in characters, from 1; 0 if not known.
     pub column: u32,
+}
+
+impl At {
+    /// A path that is written there, as it is on this machine: relative ones are relative to the file, so that a model can
+    /// be run from anywhere.
+    pub fn beside(&self, path: &str) -> PathBuf {
+        match self.file.as_deref().map(Path::new).and_then(Path::parent) {
+            Some(directory) => directory.join(path),
+            None => PathBuf::from(path),
+        }
+    }
 }
 
 impl PartialEq for At {

@@ -153,11 +153,7 @@ impl Program {
     /// A path that the program names, as it is on this machine: relative paths are relative to the file
     /// that defines the program, so that a model can be run from anywhere.
     pub fn beside_file(&self, path: &str) -> PathBuf {
-        let file = self.at.file.as_deref().map(Path::new);
-        match file.and_then(Path::parent) {
-            Some(directory) => directory.join(path),
-            None => PathBuf::from(path),
-        }
+        self.at.beside(path)
     }
 
     /// What is to be started: a path if the executable's name has a `/` in it, else the name itself, to be

@@ -161,6 +161,15 @@ impl Configuration {
                 out.pair(2, &quoted(domain), &list(&names));
             }
         }
+        if !options.stage.is_empty() {
+            out.line(1, "stage:");
+            for (whose, inputs) in &options.stage {
+                out.line(2, &format!("{}:", quoted(&whose.to_string())));
+                for input in inputs {
+                    out.pair(3, &quoted(&input.name), &quoted(&input.source));
+                }
+            }
+        }
         for (key, value) in [("spread", options.spread), ("overcommit", options.overcommit)] {
             if let Some(value) = value {
                 out.pair(1, key, &value.to_string());

@@ -4,10 +4,13 @@ use super::fields::{Reader, TextOrList};
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
-use crate::options::{parse_bytes, InDomain, LigamentOptions, OfConduit, WaitMode};
+use crate::options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
+use crate::problem::At;
 use crate::settings::SettingValue;
 use crate::yaml::{Kind, Node};
 use indexmap::IndexMap;
+use std::collections::HashMap;
+use std::path::Path;
 
 impl Reader {
     pub(super) fn imports(&mut self, node: &Node, out: &mut Configuration) {
@@ -214,6 +217,9 @@ impl Reader {
         if let Some(node) = map.get("place") {
             self.place(node, &mut options.place);
         }
+        if let Some(node) = map.get("stage") {
+            self.stage(node, &mut options.stage);
+        }
         for (key, value) in [("spread", &mut options.spread), ("overcommit", &mut options.overcommit)] {
             if let Some(node) = map.get(key) {
                 *value = self.truth(node, key);
@@ -249,6 +255,56 @@ impl Reader {
                 place.insert(name, InDomain { domain: domain.clone(), at });
             }
         }
+    }
+
+    /// The inputs of components and instances: a file, a list of files, or files by what they are called there.
+    fn stage(&mut self, node: &Node, stage: &mut IndexMap<Reference, Vec<Staged>>) {
+        for (key, value) in self.pairs(node, "stage") {
+            let Some(whose) = self.reference(key, "whose inputs these are") else { continue };
+            let mut inputs: Vec<Staged> = Vec::new();
+            let named = |(source, at): (String, At)| {
+                let name = Path::new(&source).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                Staged { name: name.to_owned(), source, at }
+            };
+            match &value.kind {
+                Kind::Map(pairs) => {
+                    for (name, source) in pairs {
+                        let (Some(name), Some(text)) = (self.key(name), self.text(source, "an input file")) else {
+                            continue;
+                        };
+                        inputs.push(Staged { source: text, name, at: source.at.clone() });
+                    }
+                }
+                _ => match self.texts(value, "an input file") {
+                    None => {}
+                    Some(TextOrList::Text(source, at)) => inputs.push(named((source, at))),
+                    Some(TextOrList::List(sources)) => inputs.extend(sources.into_iter().map(named)),
+                },
+            }
+            self.check_staged(&whose, &mut inputs);
+            stage.insert(whose, inputs);
+        }
+    }
+
+    /// Keeps those inputs that can stand in a working directory, beside each other.
+    fn check_staged(&mut self, whose: &Reference, inputs: &mut Vec<Staged>) {
+        let mut names: HashMap<String, String> = HashMap::new();
+        inputs.retain(|input| {
+            let Staged { source, name, at } = input;
+            if !Staged::is_name(name) {
+                let message = format!("the input \"{source}\" of {whose} cannot be called \"{name}\" where {whose} runs");
+                self.error("bad-input-name", at, message, "write \"name: file\", with a name below that directory");
+                return false;
+            }
+            match names.insert(name.clone(), source.clone()) {
+                Some(other) => {
+                    let message = format!("\"{other}\" and \"{source}\" would both be \"{name}\" where {whose} runs");
+                    self.error("staged-twice", at, message, "write \"name: file\" for each, with different names");
+                    false
+                }
+                None => true,
+            }
+        });
     }
 
     /// Sizes for single conduits, by the text that names them; that of `default` is for all others.
