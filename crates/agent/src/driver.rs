@@ -18,6 +18,7 @@ use ligament_launch::{end_group, raise_open_files, Guard, Told};
 use ligament_shm::status::Status;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
+use ligament_wire::peek::Sight;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
@@ -81,6 +82,18 @@ pub enum Drain {
     Over,
 }
 
+/// What a client wants to see of an instance's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peek {
+    /// By its number.
+    pub instance: u32,
+    /// Below the directory of its process.
+    pub path: String,
+    /// Of a file: from where on, and at most how many bytes.
+    pub offset: u64,
+    pub most: u32,
+}
+
 /// What is around an agent: who starts processes, writes logs, and shows what happens.
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
@@ -100,6 +113,18 @@ pub trait Host {
     fn report(&mut self, report: Report);
     /// A client asks for the state of the run: JSON.
     fn status(&mut self, view: &RunView<'_>) -> String;
+    /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
+    /// later, out of `sights`, under this link.
+    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+        let _ = (link, what);
+        Some(Sight::Nothing(
+            "this agent knows its own part of the run only; ask where the run was begun".into(),
+        ))
+    }
+    /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
+    fn sights(&mut self) -> Vec<(Link, Sight)> {
+        Vec::new()
+    }
     /// The working directory of an instance that is started by hand.
     fn directory(&self, instance: u32) -> String;
     /// How long after this `tick` is to be called; none: never.
@@ -354,6 +379,14 @@ impl<'h> Driver<'h> {
         for order in self.host.tick(&view) {
             let actions = self.core.obey(order);
             self.act(actions);
+        }
+        self.show_sights();
+    }
+
+    /// Answers clients that waited to see something.
+    fn show_sights(&mut self) {
+        for (link, sight) in self.host.sights() {
+            self.send_with(link, &Notice::Peeked(sight), Vec::new());
         }
     }
 
@@ -724,6 +757,14 @@ impl<'h> Driver<'h> {
             Question::Timeline => {
                 self.drain_timelines(Drain::Asked);
                 serde_json::json!({ "ok": true }).to_string()
+            }
+            Question::Peek { instance, path, offset, most } => {
+                let found = self.core.plan().instances.iter().position(|one| one.name == instance);
+                let peek = Peek { instance: found.unwrap_or_default() as u32, path, offset, most };
+                if let Some(sight) = self.host.peek(link, &peek) {
+                    self.send_with(link, &Notice::Peeked(sight), Vec::new());
+                }
+                return;
             }
             Question::Join { instance: name } => {
                 let found = self.core.plan().instances.iter().position(|instance| instance.name == name);

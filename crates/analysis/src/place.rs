@@ -23,7 +23,11 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, files: Files, prob
             problems.push(Problem::error(
                 "missing-input",
                 &input.at,
-                format!("the input \"{}\" of \"{name}\" {why}{}", input.source, looked_for(&path, &input.source)),
+                format!(
+                    "the input \"{}\" of \"{name}\" {why}{}",
+                    input.source,
+                    looked_for(&path, &input.source)
+                ),
                 "put it there, or correct the path; a path is relative to the file that names it",
             ));
         }

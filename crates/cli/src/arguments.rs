@@ -41,6 +41,8 @@ enum Command {
     Status(Status),
     /// Show the log of a run, or what one instance printed.
     Logs(Logs),
+    /// Show what an instance has in its working directory, or one of its files, on whatever machine it runs.
+    Peek(Peek),
     /// Say who waited for whom and how long, and write a trace to look at.
     ///
     /// The trace has what every instance did when; ui.perfetto.dev and chrome://tracing show it. For runs that are
@@ -171,6 +173,28 @@ pub(crate) struct Logs {
     /// Go on showing what is added, until the run ends.
     #[arg(short, long)]
     pub follow: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Peek {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    pub run: String,
+    /// The instance.
+    pub instance: String,
+    /// What to show: a file, or a directory, below the instance's working directory [default: that directory].
+    pub file: Option<String>,
+    /// Show only the last lines of the file.
+    #[arg(short = 'n', long, value_name = "N")]
+    pub lines: Option<u64>,
+    /// Show only the last bytes of the file.
+    #[arg(short = 'c', long, value_name = "N", conflicts_with = "lines")]
+    pub bytes: Option<u64>,
+    /// Go on showing what is added to the file, until the run ends.
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Print a directory as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -312,6 +336,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Check(check) => crate::check::check(&check),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),
+        Command::Peek(peek) => crate::peek::peek(&peek),
         Command::Timeline(timeline) => crate::timeline::timeline(&timeline),
         Command::Profile(profile) => crate::timeline::profile(&profile),
         Command::Stop(stop) => crate::client::stop(&stop),

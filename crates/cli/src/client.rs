@@ -4,6 +4,7 @@ use crate::arguments::{print, Join, Status, Stop};
 use ligament_manager::{find_run, in_bytes, in_seconds, InstanceRecord, RunDirectory, RunRecord, RunState};
 use ligament_shm::socket::{Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
+use ligament_wire::peek::Sight;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -37,10 +38,46 @@ fn ask(
     record: &RunRecord,
     question: Question,
 ) -> Result<Option<serde_json::Value>, String> {
+    match question_and_answer(run, record, question)? {
+        None => Ok(None),
+        Some(Notice::Answer { json }) => {
+            serde_json::from_str(&json).map(Some).map_err(|error| broken(record, &error))
+        }
+        Some(other) => Err(broken(record, &format!("it said {other:?}"))),
+    }
+}
+
+/// What there is at a path below an instance's directory, as the run's head sees it. None if the run is not under way any
+/// more.
+pub(crate) fn peek_at(
+    run: &RunDirectory,
+    record: &RunRecord,
+    instance: &str,
+    path: &str,
+    offset: u64,
+    most: u32,
+) -> Result<Option<Sight>, String> {
+    let question = Question::Peek { instance: instance.to_owned(), path: path.to_owned(), offset, most };
+    match question_and_answer(run, record, question)? {
+        None => Ok(None),
+        Some(Notice::Peeked(sight)) => Ok(Some(sight)),
+        Some(other) => Err(broken(record, &format!("it said {other:?}"))),
+    }
+}
+
+fn broken(record: &RunRecord, what: &dyn std::fmt::Display) -> String {
+    format!("the run {} does not answer: {what}", record.run)
+}
+
+fn question_and_answer(
+    run: &RunDirectory,
+    record: &RunRecord,
+    question: Question,
+) -> Result<Option<Notice>, String> {
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
     };
-    let broken = |what: &dyn std::fmt::Display| format!("the run {} does not answer: {what}", record.run);
+    let broken = |what: &dyn std::fmt::Display| broken(record, what);
     let address = match address.strip_prefix('@') {
         Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
         None => SocketAddrUnix::new(address),
@@ -58,9 +95,8 @@ fn ask(
     let frame =
         socket.send(&to_bytes(&request)).and_then(|()| socket.receive()).map_err(|error| broken(&error))?;
     match from_bytes(&frame.bytes)? {
-        Notice::Answer { json } => serde_json::from_str(&json).map(Some).map_err(|error| broken(&error)),
         Notice::Refused { why } => Err(why),
-        other => Err(broken(&format!("it said {other:?}"))),
+        answer => Ok(Some(answer)),
     }
 }
 

@@ -2,17 +2,22 @@
 
 use crate::arguments::Logs;
 use crate::client::{is_here, record_of};
+use crate::peek::Files;
 use ligament_manager::{find_run, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Shows a log.
 pub(crate) fn logs(arguments: &Logs) -> i32 {
     let shown = meant(arguments).and_then(|(run, instance)| {
-        let path = which(&run, instance)?;
-        show(&run, &path, arguments.follow)
+        let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
+        let files = Files::of(&run, instance)?;
+        match files.may_be_elsewhere() {
+            true => files.show("output.log", 0, arguments.follow),
+            false => show(&run, &run.output(instance), arguments.follow),
+        }
     });
     match shown {
         Ok(()) => crate::DONE,
@@ -32,23 +37,6 @@ fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), String> {
         }
     }
     Ok((found?, arguments.instance.as_deref()))
-}
-
-fn which(run: &RunDirectory, instance: Option<&str>) -> Result<PathBuf, String> {
-    let Some(instance) = instance else {
-        return Ok(run.log());
-    };
-    if run.home(instance).is_dir() {
-        return Ok(run.output(instance));
-    }
-    let mut names: Vec<String> = std::fs::read_dir(run.path().join("instances"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort_unstable();
-    Err(format!("{} has no instance \"{instance}\"; it has {}", run.name(), names.join(", ")))
 }
 
 fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
@@ -110,7 +98,7 @@ fn is_another(file: &File, path: &Path) -> bool {
     }
 }
 
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

@@ -4,6 +4,7 @@
 use crate::environment::{expand, Environment};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
 use rustix::fs::{access, Access};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -34,6 +35,8 @@ pub struct Place<'a> {
     pub output: &'a Path,
     /// A directory for scripts made on the way; exists.
     pub scratch: &'a Path,
+    /// Inputs of the instance: where it finds what the user has at a path.
+    pub staged: &'a HashMap<PathBuf, PathBuf>,
     /// Variables of this process that say who it is, and not who the instance is.
     pub not_inherited: &'a [&'a str],
 }
@@ -61,6 +64,7 @@ fn wrong(text: impl Into<String>) -> PrepareError {
 /// * `${NAME}` in arguments and in the virtual environment is the variable of the instance's environment, which has
 ///   `LIGAMENT_MODEL_DIR`. An argument that then is the relative name of an existing file beside the file that
 ///   defines the program becomes that file's full path, since the instance runs elsewhere.
+/// * An executable or an argument that names a file which is staged for the instance is that which the instance finds.
 /// * A login shell is used only for modules and for `base_env: login`.
 ///
 /// # Errors
@@ -103,11 +107,11 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
         (None, Some(executable)) => {
             let modules = program.modules.as_deref().unwrap_or_default();
             let in_shell = !modules.is_empty() || program.base_env == BaseEnv::Login;
-            let arguments = resolve_arguments(program, &environment);
+            let arguments = resolve_arguments(program, place, &environment);
             if in_shell {
-                through_shell(program, modules, executable, arguments, &environment)?
+                through_shell(program, place, modules, executable, arguments, &environment)?
             } else {
-                (find_executable(program, executable, &environment)?, arguments)
+                (find_executable(program, place, executable, &environment)?, arguments)
             }
         }
         (None, None) => {
@@ -147,7 +151,7 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-fn resolve_arguments(program: &Program, environment: &Environment) -> Vec<OsString> {
+fn resolve_arguments(program: &Program, place: &Place<'_>, environment: &Environment) -> Vec<OsString> {
     let arguments = program.args.iter().flatten();
     arguments
         .map(|argument| {
@@ -157,10 +161,10 @@ fn resolve_arguments(program: &Program, environment: &Environment) -> Vec<OsStri
                 return argument;
             };
             let file = beside(program, text);
-            if file.is_file() {
-                file.into_os_string()
-            } else {
-                argument
+            match place.staged.get(&file) {
+                Some(there) => there.clone().into_os_string(),
+                None if file.is_file() => file.into_os_string(),
+                None => argument,
             }
         })
         .collect()
@@ -172,6 +176,7 @@ fn is_executable(path: &Path) -> bool {
 
 fn find_executable(
     program: &Program,
+    place: &Place<'_>,
     wanted: &str,
     environment: &Environment,
 ) -> Result<PathBuf, PrepareError> {
@@ -189,11 +194,13 @@ fn find_executable(
         });
     }
     let path = beside(program, wanted);
+    let path = place.staged.get(&path).cloned().unwrap_or(path);
     if is_executable(&path) {
         return Ok(path);
     }
+    let is_there = path.is_file();
     let path = path.display();
-    Err(wrong(match program.beside_file(wanted).is_file() {
+    Err(wrong(match is_there {
         true => format!("the executable {path} may not be executed; run \"chmod +x {path}\""),
         false => format!("the executable {path} is not there; build it, or correct \"executable:\""),
     }))
@@ -211,12 +218,13 @@ fn write_script(script: &str, place: &Place<'_>) -> Result<PathBuf, PrepareError
 /// A script for bash that loads modules and then becomes the program.
 fn through_shell(
     program: &Program,
+    place: &Place<'_>,
     modules: &[String],
     executable: &str,
     arguments: Vec<OsString>,
     environment: &Environment,
 ) -> Result<(PathBuf, Vec<OsString>), PrepareError> {
-    let bash = find_executable(program, "bash", &Environment::inherited())?;
+    let bash = find_executable(program, place, "bash", &Environment::inherited())?;
     let mut script = String::new();
     if program.base_env == BaseEnv::Clean {
         script.push_str("module purge\n");
@@ -236,7 +244,7 @@ fn through_shell(
     script.push_str("exec \"$@\"\n");
     // Modules may bring a bare name into PATH: the shell finds it then.
     let found = match executable.contains('/') {
-        true => find_executable(program, executable, environment)?.into_os_string(),
+        true => find_executable(program, place, executable, environment)?.into_os_string(),
         false => executable.into(),
     };
     let mut all: Vec<OsString> = vec!["-l".into(), "-c".into(), script.into(), "ligament".into(), found];
@@ -290,7 +298,16 @@ mod tests {
         }
 
         fn prepare(&self, program: &Program) -> Result<Command, PrepareError> {
+            self.prepare_with(program, &HashMap::new())
+        }
+
+        fn prepare_with(
+            &self,
+            program: &Program,
+            staged: &HashMap<PathBuf, PathBuf>,
+        ) -> Result<Command, PrepareError> {
             let place = Place {
+                staged,
                 model_directory: &self.path,
                 directory: &self.path,
                 output: &self.path.join("output.log"),
@@ -317,6 +334,19 @@ mod tests {
         let wanted =
             [full("micro.py"), full("data"), "-n".into(), "nothing.py".into(), "bin".into(), "".into()];
         assert_eq!(command.arguments, wanted);
+    }
+
+    #[test]
+    fn a_program_and_a_script_that_are_staged_are_those_where_the_instance_runs() {
+        let ground = Ground::new("staged");
+        let there = |name: &str| ground.path.join("bin").join(name);
+        std::fs::copy(ground.path.join("tool"), there("tool")).unwrap();
+        let staged = ["tool", "micro.py"].map(|name| (ground.path.join(name), there(name)));
+        std::fs::remove_file(ground.path.join("tool")).unwrap();
+        let command =
+            ground.prepare_with(&ground.program("./tool", &["micro.py", "plain"]), &staged.into()).unwrap();
+        assert_eq!(command.program, there("tool"));
+        assert_eq!(command.arguments, [there("micro.py").into_os_string(), ground.path.join("plain").into()]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod nodes;
 mod placement;
 mod process;
 pub mod site;
+pub mod staging;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};

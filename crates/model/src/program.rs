@@ -5,7 +5,7 @@ use crate::identity::{Identifier, Reference};
 use crate::problem::At;
 use crate::settings::SupportedSetting;
 use indexmap::IndexMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The environment that a program starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

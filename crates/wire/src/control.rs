@@ -2,6 +2,7 @@
 //! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered, so
 //! that later versions may add some; both ends check `PROTOCOL` first.
 
+use crate::peek::Sight;
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The agent refuses others with a message that names both.
@@ -138,6 +139,19 @@ pub enum Question {
         #[n(0)]
         instance: String,
     },
+    /// What there is at a path below the directory of an instance's process, in whatever domain, and of a file the bytes
+    /// from `offset` on, at most `most`. Answered by `Peeked`.
+    #[n(4)]
+    Peek {
+        #[n(0)]
+        instance: String,
+        #[n(1)]
+        path: String,
+        #[n(2)]
+        offset: u64,
+        #[n(3)]
+        most: u32,
+    },
 }
 
 /// From the agent.
@@ -233,6 +247,9 @@ pub enum Notice {
         #[n(0)]
         round: u64,
     },
+    /// To a client that peeks.
+    #[n(13)]
+    Peeked(#[n(0)] Sight),
     /// To a client.
     #[n(10)]
     Answer {

@@ -13,6 +13,7 @@ mod gather;
 mod header;
 mod layout;
 mod parts;
+pub mod peek;
 #[allow(unsafe_code)]
 mod sys;
 mod tree;

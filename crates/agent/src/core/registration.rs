@@ -71,6 +71,13 @@ impl Core {
                 return;
             }
         }
+        if let Question::Peek { instance: name, .. } = &question {
+            if !self.plan.instances.iter().any(|instance| instance.name == *name) {
+                let why = format!("this run has no instance \"{name}\"");
+                out.push(answer(link, Notice::Refused { why }));
+                return;
+            }
+        }
         let stop = question == Question::Stop;
         out.push(Action::Ask { link, question });
         if stop {

@@ -25,6 +25,10 @@ pub enum Heard {
     Order(Order),
     /// So many bytes of files were written down, in all.
     Wrote(u64),
+    /// A file of an instance could not be written, and is to be kept.
+    NotWritten { instance: u32, path: String },
+    /// Somebody wants to see a file.
+    Look(wire::Look),
     /// The run is over.
     Bye,
     /// It does not want this agent, and why.
@@ -111,7 +115,11 @@ impl Member {
             FromHead::Bye => vec![Heard::Bye],
             FromHead::Wrote(bytes) => vec![Heard::Wrote(bytes)],
             FromHead::Refused(why) => vec![Heard::Refused(why)],
-            FromHead::Begin(_) => return Err("the head began a second time".into()),
+            FromHead::NotWritten { instance, path } => vec![Heard::NotWritten { instance, path }],
+            FromHead::Look(look) => vec![Heard::Look(look)],
+            FromHead::Begin(_) | FromHead::Input { .. } | FromHead::Start => {
+                return Err("the head began a second time".into())
+            }
         })
     }
 

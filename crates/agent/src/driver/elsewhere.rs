@@ -56,6 +56,7 @@ impl Driver<'_> {
             let actions = self.core.obey(order);
             self.act(actions);
         }
+        self.show_sights();
         match heard {
             Heard::Detached => {
                 let actions = self.core.detached();

@@ -1,7 +1,8 @@
 //! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that happens goes
 //! to the head.
 
-use super::files::Files;
+use super::left::{identities, left_by};
+use crate::files::{see, Outgoing, INPUTS};
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
 use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
@@ -12,7 +13,8 @@ use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{output_in, workdir_in, Outputs};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
-use ligament_wire::domains::{Begin, FromAgent};
+use ligament_wire::domains::{Begin, FromAgent, Look, Piece, Seen, FILES_UNDER_WAY};
+use ligament_wire::peek::Sight;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +34,9 @@ pub(super) struct Domain<'a> {
     scratch: Option<PathBuf>,
     /// Of files that the head does not see.
     outputs: Option<Outputs>,
-    files: Option<Files>,
+    files: Option<Outgoing<(u32, String)>>,
+    /// The plan's: what the processes of own instances find where the user has something else.
+    processes: Vec<u32>,
     stopped: Vec<u32>,
     surveyed: Option<Instant>,
     /// How the run ends here, once it does.
@@ -68,6 +72,10 @@ impl<'a> Domain<'a> {
             homes: HashMap::new(),
             outputs: None,
             files: None,
+            processes: (0u32..)
+                .zip(&begin.plan.instances)
+                .map(|(i, instance)| instance.shares.unwrap_or(i))
+                .collect(),
             scratch: (!is_shared).then(|| home.clone()),
             stopped: Vec::new(),
             surveyed: None,
@@ -99,7 +107,13 @@ impl<'a> Domain<'a> {
         std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
         let program = program.ok_or("it has no program; give its component an implementation")?;
+        let own = begin.given.iter().filter(|given| given.instance == i);
+        let staged = own.map(|given| {
+            let source = PathBuf::from(&begin.inputs[given.input as usize].source);
+            (source, workdir.join(&given.name))
+        });
         let place = Place {
+            staged: &staged.collect(),
             model_directory: Path::new(&begin.model_directory),
             directory: &workdir,
             output: &output_in(home),
@@ -131,26 +145,41 @@ impl<'a> Domain<'a> {
     /// Sends of the files what may go now; when all has gone, the last word.
     fn send_files(&mut self) {
         let Some(files) = &mut self.files else { return };
-        while let Some(piece) = files.next_piece() {
+        while let Some(((instance, path), part)) = files.next_part() {
+            let piece = Piece { instance, path, part };
             self.carrier.control(0, to_bytes(&FromAgent::Files(vec![piece])));
         }
-        let lost = std::mem::take(&mut files.lost);
+        let lost: Vec<(u32, String)> =
+            files.lost.drain(..).map(|((instance, _), text)| (instance, text)).collect();
         let gone = files.are_gone();
-        if !lost.is_empty() {
-            // It is not removed then.
-            self.scratch = None;
-        }
-        for (instance, text) in lost {
-            let text =
-                format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
-            self.report(Report::Said { instance, level: 2, text });
-        }
+        self.keep(lost);
         if gone {
             self.files = None;
             if let Some(bytes) = self.member.over(self.ending.as_ref()) {
                 self.carrier.control(0, bytes);
             }
         }
+    }
+
+    /// Files that cannot go stay where they are.
+    fn keep(&mut self, lost: impl IntoIterator<Item = (u32, String)>) {
+        for (instance, text) in lost {
+            // It is not removed then.
+            self.scratch = None;
+            let text =
+                format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
+            self.report(Report::Said { instance, level: 2, text });
+        }
+    }
+
+    /// What there is to be seen of a file.
+    fn show_file(&self, look: &Look) {
+        let process = self.processes.get(look.instance as usize);
+        let sight = match process.and_then(|process| self.homes.get(process)) {
+            Some(home) => see(home, &look.path, look.offset, look.most),
+            None => Sight::Nothing("the instance runs in another domain".to_owned()),
+        };
+        self.tell(&FromAgent::Seen(Seen { ticket: look.ticket, sight }));
     }
 
     /// The run is over here: what is to be said of it.
@@ -259,12 +288,22 @@ impl Host for Domain<'_> {
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
-        let mut files = Files::default();
-        if self.scratch.is_some() {
+        let mut files = Outgoing::new(FILES_UNDER_WAY);
+        if let Some(scratch) = &self.scratch {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();
             }
-            self.homes.iter().for_each(|(&instance, home)| files.add_all(instance, home));
+            let inputs = identities(&scratch.join(INPUTS));
+            let (mut all, mut lost) = (Vec::new(), Vec::new());
+            for (&instance, home) in &self.homes {
+                let (left, unread) = left_by(instance, home, &inputs);
+                all.extend(left);
+                lost.extend(unread.into_iter().map(|text| (instance, text)));
+            }
+            let bytes = all.iter().map(|one| one.bytes).sum();
+            self.tell(&FromAgent::Leaves { files: all.len() as u64, bytes });
+            all.into_iter().for_each(|one| files.add((one.instance, one.name), one.path));
+            self.keep(lost);
         }
         self.files = Some(files);
         self.send_files();
@@ -278,6 +317,19 @@ impl Domain<'_> {
             Said::Order(order) => Some(order),
             Said::Bye => Some(Order::Release),
             Said::Refused(why) => Some(Order::Fail(why)),
+            Said::Look(look) => {
+                self.show_file(&look);
+                None
+            }
+            Said::NotWritten { instance, path } => {
+                // The head says so; what is still here of it is kept.
+                self.scratch = None;
+                if let Some(files) = &mut self.files {
+                    files.give_up(&(instance, path));
+                }
+                self.send_files();
+                None
+            }
             Said::Wrote(bytes) => {
                 if let Some(files) = &mut self.files {
                     files.arrived(bytes);

@@ -1,9 +1,10 @@
 //! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to start, tells
-//! the head what happens, and goes when the head says so, or is gone. `host` is what the agent's driver asks for,
-//! `files` brings back what instances wrote where the run directory is not to be seen.
+//! the head what happens, and goes when the head says so, or is gone. `host` is what the agent's driver asks for. Where the
+//! run directory is not to be seen, `stage` has the inputs sent before instances start, and `left` says what they leave.
 
-mod files;
 mod host;
+mod left;
+mod stage;
 
 use crate::arguments::Agent;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
@@ -15,6 +16,7 @@ use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
 use ligament_net::{Event, Invitation, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
+use stage::{await_start, Inputs};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -77,14 +79,30 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         }
     };
     let (plan, placement) = told_plan(&begin.plan);
-    let prepared = begin_paths(&carrier, &begin, me, &placement)
-        .and_then(|()| Domain::new(&begin, me, &placement, &carrier, home_of(&begin, arguments)));
+    let (home, is_shared) = home_of(&begin, arguments);
+    let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
+        if !is_shared {
+            Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
+        }
+        let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
+        let domain = domain.map_err(Unready::failed)?;
+        let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
+        carrier.control(0, to_bytes(&FromAgent::Ready(scratch)));
+        if !begin.inputs.is_empty() {
+            await_start(&mut heard)?;
+        }
+        Ok(domain)
+    });
     let mut domain = match prepared {
         Ok(domain) => domain,
-        Err(why) => {
+        Err(Unready { why, status }) => {
+            if !is_shared {
+                let _ = std::fs::remove_dir_all(&home);
+            }
             carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
             farewell(&carrier, heard, std::iter::once(0));
-            return Err(why);
+            crate::complain(&why);
+            return Ok(status);
         }
     };
     let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
@@ -160,13 +178,19 @@ struct Unready {
     status: i32,
 }
 
+impl Unready {
+    fn failed(why: String) -> Unready {
+        Unready { why, status: crate::FAILED }
+    }
+}
+
 fn await_begin(
     me: u32,
     invitation: &Invitation,
     carrier: &Carrier,
     heard: &mut UnboundedReceiver<Heard>,
 ) -> Result<Box<Begin>, Unready> {
-    let failed = |why: String| Unready { why, status: crate::FAILED };
+    let failed = Unready::failed;
     let mut events = event_loop().map_err(failed)?;
     loop {
         let until = Instant::now() + Duration::from_secs(3600);
@@ -193,7 +217,7 @@ fn await_begin(
                         invitation.run
                     )))
                 }
-                Ok(FromHead::Orders(_) | FromHead::Wrote(_)) => {}
+                Ok(_) => {}
                 Err(why) => return Err(failed(format!("what the head says makes no sense: {why}"))),
             },
             Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {

@@ -3,9 +3,10 @@
 use super::{Runtime, ToStart, REDRAW};
 use crate::client::of_instances;
 use crate::observe::{gained, see_stopped, see_threads};
-use ligament_agent::{Drain, Gained, Guard, Heard, Host, Order, Report, RunView, Started, State};
+use ligament_agent::{Drain, Gained, Guard, Heard, Host, Link, Order, Peek, Report, RunView, Started, State};
 use ligament_manager::timeline::{self, Recording};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
+use ligament_wire::peek::Sight;
 use std::time::Duration;
 
 impl Runtime<'_> {
@@ -97,6 +98,14 @@ impl Host for Runtime<'_> {
         json["ok"] = true.into();
         json["memory"] = serde_json::json!({ "used": used, "limit": limit });
         json.to_string()
+    }
+
+    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+        self.look_at(link, what)
+    }
+
+    fn sights(&mut self) -> Vec<(Link, Sight)> {
+        self.sights_for_clients()
     }
 
     fn directory(&self, instance: u32) -> String {

@@ -1,17 +1,23 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, record and
-//! view. `prepare` makes ready, `host` is what the agent asks for, `spread` is the rest of a run over several domains.
+//! view. `prepare` makes ready, `stage` brings inputs to where instances run, `host` is what the agent asks for, `spread` is the
+//! rest of a run over several domains, `brought` what comes back from there, `peeks` what people want to see of it meanwhile.
 //! Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
+mod brought;
 mod host;
+mod peeks;
 mod prepare;
 mod spread;
+mod stage;
 
 pub use ligament_launch::agents::Expected;
 pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
 
 use crate::view::View;
+use brought::Brought;
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
+use ligament_launch::staging::Inputs;
 use ligament_launch::Command;
 use ligament_manager::timeline::Recording;
 use ligament_manager::{
@@ -19,6 +25,7 @@ use ligament_manager::{
     RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
+use peeks::Peeks;
 use spread::{Abroad, Unready};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -157,6 +164,7 @@ pub fn run_over<'a>(
         starter,
         commands: HashMap::new(),
         homes: HashMap::new(),
+        inputs: Inputs::default(),
         view,
         began,
         record: new_record(model, options, began),
@@ -164,6 +172,8 @@ pub fn run_over<'a>(
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
         abroad: None,
+        brought: Brought::default(),
+        peeks: Peeks::default(),
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
@@ -174,6 +184,10 @@ pub fn run_over<'a>(
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
         Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
     };
+    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    if let Err(why) = runtime.stage_here(&plan) {
+        return Ok(runtime.end_early(why.into(), abroad, heard));
+    }
     if let Err(why) = runtime.prepare_all() {
         let why = runtime.could_not_begin(why);
         runtime.refuse(&why);
@@ -182,7 +196,9 @@ pub fn run_over<'a>(
     if let Err(why) = runtime.tell_begin(&plan) {
         return Err(runtime.could_not_begin(why));
     }
-    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    if let Err(unready) = runtime.stage_elsewhere(heard.as_mut()) {
+        return Ok(runtime.end_early(unready, abroad, heard));
+    }
     let elsewhere = abroad.as_ref().zip(heard.as_mut()).map(|(part, heard)| part.elsewhere(heard));
     let result = ligament_agent::run(plan, &mut guard, &mut runtime, elsewhere);
     if let Some(view) = &mut runtime.view {
@@ -246,6 +262,7 @@ struct Runtime<'a> {
     commands: HashMap<u32, Command>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<u32, PathBuf>,
+    inputs: Inputs,
     view: Option<View>,
     began: Moment,
     record: RunRecord,
@@ -255,6 +272,8 @@ struct Runtime<'a> {
     timeline: Option<Recording>,
     /// The other domains, if there are any.
     abroad: Option<Abroad<'a>>,
+    brought: Brought,
+    peeks: Peeks,
 }
 
 impl Runtime<'_> {
@@ -307,6 +326,8 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
+        let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
+        let outcome = incomplete.as_ref().unwrap_or(outcome);
         let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
         let mut instances = std::mem::take(&mut self.record.instances);

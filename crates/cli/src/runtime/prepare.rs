@@ -37,10 +37,11 @@ impl Runtime<'_> {
     /// Resolves every program, so that a missing one is found before any runs.
     pub(super) fn prepare_all(&mut self) -> Result<(), String> {
         let model_directory = self.model_directory()?;
-        for (i, home) in self.make_homes()? {
+        let mut homes: Vec<(u32, PathBuf)> = self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
+        homes.sort_unstable();
+        for (i, home) in homes {
             let name = self.name(i);
             let made_elsewhere = self.by_hand[i as usize] || self.made_elsewhere(i);
-            self.homes.insert(i, home.clone());
             if made_elsewhere || !self.is_here(i) {
                 continue;
             }
@@ -50,6 +51,7 @@ impl Runtime<'_> {
                 )
             })?;
             let place = Place {
+                staged: &self.inputs.staged_for(i, &workdir_in(&home)),
                 model_directory: &model_directory,
                 directory: &workdir_in(&home),
                 output: &output_in(&home),

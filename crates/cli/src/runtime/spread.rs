@@ -5,14 +5,13 @@ use super::{Expected, Runtime};
 use crate::paths::{carried, connect, event_loop, farewell, hear, Call};
 use ligament_agent::domains::tell_plan;
 use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome, Plan};
-use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
+use ligament_launch::{needs, place, reserved, staging, PlaceOptions, Room};
 use ligament_manager::domains::{Doing, Gathering, Head, Joined};
 use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
 use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{Begin, Domain, FromHead, Piece, VERSION};
+use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
 use std::net::SocketAddr;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -76,19 +75,19 @@ impl From<String> for Unready {
 
 /// The other domains of a run, as its head has them.
 pub(super) struct Abroad<'a> {
-    head: Head,
-    part: Part,
+    pub(super) head: Head,
+    pub(super) part: Part,
     joined: Vec<Joined>,
     addresses: Vec<SocketAddr>,
-    agents: &'a mut (dyn Agents + 'a),
+    pub(super) agents: &'a mut (dyn Agents + 'a),
 }
 
 /// What outlives the runtime: the paths, and who is where.
 #[derive(Clone)]
 pub(super) struct Part {
-    carrier: Arc<Carrier>,
+    pub(super) carrier: Arc<Carrier>,
     placement: Arc<[u32]>,
-    domains: u32,
+    pub(super) domains: u32,
 }
 
 impl Abroad<'_> {
@@ -286,6 +285,8 @@ impl<'a> Runtime<'a> {
             marker,
             model_directory: self.model_directory()?.to_string_lossy().into_owned(),
             output: self.model.ligament.output.unwrap_or(DEFAULT_OUTPUT),
+            inputs: self.inputs.files.iter().map(tell_input).collect(),
+            given: self.inputs.given.iter().map(tell_given).collect(),
         };
         let bytes = to_bytes(&FromHead::Begin(Box::new(begin)));
         for one in &abroad.joined {
@@ -429,7 +430,7 @@ impl<'a> Runtime<'a> {
     }
 
     /// Does what is to be done; what is for the agent of this domain comes back.
-    fn do_all(&mut self, doings: Vec<Doing>) -> Vec<Order> {
+    pub(super) fn do_all(&mut self, doings: Vec<Doing>) -> Vec<Order> {
         let mut orders = Vec::new();
         let mut timelines = false;
         for doing in doings {
@@ -450,14 +451,15 @@ impl<'a> Runtime<'a> {
                     self.add_to_timeline(instance, &gained, at, why);
                     timelines = true;
                 }
+                Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),
+                Doing::Leaves { domain, files, bytes } => self.begin_bringing(domain, files, bytes),
                 Doing::Write { domain, piece } => {
-                    let bytes = piece.bytes.len() as u64;
-                    if let Err(why) = self.write_piece(&piece) {
-                        self.add(Level::Warning, &self.name(piece.instance), &why);
-                    }
+                    let bytes = piece.part.bytes.len() as u64;
+                    self.bring(domain, &piece);
                     let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
                     orders.extend(self.do_all(told.unwrap_or_default()));
                 }
+                Doing::Seen { domain, seen } => self.peeks.seen(domain, seen),
             }
         }
         if timelines {
@@ -465,22 +467,15 @@ impl<'a> Runtime<'a> {
         }
         orders
     }
+}
 
-    /// Puts a piece of a file where it would be if the instance had run here.
-    fn write_piece(&self, piece: &Piece) -> Result<(), String> {
-        let path = self.directory.home(&self.name(piece.instance)).join(&piece.path);
-        let write = || -> std::io::Result<()> {
-            if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            let fresh = piece.offset == 0;
-            let file = std::fs::OpenOptions::new().write(true).create(true).truncate(fresh).open(&path)?;
-            file.write_all_at(&piece.bytes, piece.offset)
-        };
-        write().map_err(|error| {
-            format!("its file {} could not be brought to the run directory: {error}", path.display())
-        })
-    }
+fn tell_input(input: &staging::Input) -> Input {
+    let staging::Input { source, name, bytes, mode } = input;
+    Input { source: source.to_string_lossy().into_owned(), name: name.clone(), bytes: *bytes, mode: *mode }
+}
+
+fn tell_given(given: &staging::Given) -> Given {
+    Given { instance: given.process, input: given.input, name: given.name.clone() }
 }
 
 fn spoken(addresses: &[SocketAddr]) -> String {

@@ -5,7 +5,7 @@ use crate::deadlock::Carrier;
 use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
-use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Snapshot};
+use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
 use std::time::Duration;
 
 /// What is to be done.
@@ -21,6 +21,12 @@ pub enum Doing {
     Gained { instance: u32, gained: Gained, at: u64, over: bool },
     /// A piece of a file for the run directory. When it is written, call `wrote`.
     Write { domain: u32, piece: Piece },
+    /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
+    Ready { domain: u32, scratch: Option<String> },
+    /// So much is to come of a domain's files.
+    Leaves { domain: u32, files: u64, bytes: u64 },
+    /// A domain shows what somebody wanted to see.
+    Seen { domain: u32, seen: Seen },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +87,19 @@ impl Head {
         };
         Head {
             seen: vec![None; placement.len()],
-            extent: Extent { placement, channels },
+            extent: Extent { placement, channels, inputs: 0 },
             members: names.into_iter().map(member).collect(),
             round: 0,
             patience,
             done_here: false,
             released: false,
         }
+    }
+
+    /// Whether the agent of a domain is still there to be asked.
+    pub fn is_there(&self, domain: u32) -> bool {
+        let member = (domain as usize).checked_sub(1).and_then(|place| self.members.get(place));
+        member.is_some_and(|member| member.stage != Stage::Lost)
     }
 
     /// The domain of an instance.
@@ -97,6 +109,37 @@ impl Head {
 
     fn member(&mut self, domain: u32) -> Option<&mut Member> {
         self.members.get_mut((domain as usize).checked_sub(1)?)
+    }
+
+    /// Before anything starts: domains have so many inputs to wait for.
+    pub fn stages(&mut self, inputs: usize) {
+        self.extent.inputs = inputs;
+    }
+
+    /// What the agent of a domain says before anything starts, at `now` (ns).
+    ///
+    /// # Errors
+    /// Why the run cannot begin.
+    pub fn heard_early(&mut self, domain: u32, bytes: &[u8], now: u64) -> Result<FromAgent, String> {
+        let message = from_bytes::<FromAgent>(bytes)
+            .and_then(|message| self.extent.check(domain, &message).map(|()| message));
+        let Some(member) = self.member(domain) else { return Err(format!("there is no domain {domain}")) };
+        member.heard = now;
+        match message {
+            Ok(FromAgent::Unable(why)) => {
+                Err(format!("the agent on {} (domain {domain}) cannot take part: {why}", member.name))
+            }
+            Ok(message) => Ok(message),
+            Err(why) => {
+                Err(format!("the agent on {} (domain {domain}) says what makes no sense: {why}", member.name))
+            }
+        }
+    }
+
+    /// All domains start at `now` (ns): until now they had nothing to say.
+    pub fn starts(&mut self, now: u64) -> Vec<Doing> {
+        self.members.iter_mut().for_each(|member| member.heard = now);
+        self.tell_all(to_bytes(&FromHead::Start))
     }
 
     /// The agent of a domain says something, which is heard at `now` (ns).
@@ -128,7 +171,10 @@ impl Head {
             FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
             FromAgent::Unable(why) => self
                 .lose(domain, |name| format!("the agent on {name} (domain {domain}) cannot take part: {why}")),
-            FromAgent::Join(_) => Vec::new(),
+            FromAgent::Ready(scratch) => vec![Doing::Ready { domain, scratch }],
+            FromAgent::Leaves { files, bytes } => vec![Doing::Leaves { domain, files, bytes }],
+            FromAgent::Seen(seen) => vec![Doing::Seen { domain, seen }],
+            FromAgent::Join(_) | FromAgent::Wants(_) | FromAgent::Wrote(_) => Vec::new(),
         }
     }
 

@@ -269,7 +269,8 @@ impl Reader {
             match &value.kind {
                 Kind::Map(pairs) => {
                     for (name, source) in pairs {
-                        let (Some(name), Some(text)) = (self.key(name), self.text(source, "an input file")) else {
+                        let (Some(name), Some(text)) = (self.key(name), self.text(source, "an input file"))
+                        else {
                             continue;
                         };
                         inputs.push(Staged { source: text, name, at: source.at.clone() });
@@ -292,14 +293,26 @@ impl Reader {
         inputs.retain(|input| {
             let Staged { source, name, at } = input;
             if !Staged::is_name(name) {
-                let message = format!("the input \"{source}\" of {whose} cannot be called \"{name}\" where {whose} runs");
-                self.error("bad-input-name", at, message, "write \"name: file\", with a name below that directory");
+                let message =
+                    format!("the input \"{source}\" of {whose} cannot be called \"{name}\" where {whose} runs");
+                self.error(
+                    "bad-input-name",
+                    at,
+                    message,
+                    "write \"name: file\", with a name below that directory",
+                );
                 return false;
             }
             match names.insert(name.clone(), source.clone()) {
                 Some(other) => {
-                    let message = format!("\"{other}\" and \"{source}\" would both be \"{name}\" where {whose} runs");
-                    self.error("staged-twice", at, message, "write \"name: file\" for each, with different names");
+                    let message =
+                        format!("\"{other}\" and \"{source}\" would both be \"{name}\" where {whose} runs");
+                    self.error(
+                        "staged-twice",
+                        at,
+                        message,
+                        "write \"name: file\" for each, with different names",
+                    );
                     false
                 }
                 None => true,

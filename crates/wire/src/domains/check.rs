@@ -1,9 +1,9 @@
 //! Whether what a domain says can be meant: that the instances that it speaks of are its own, that channels exist, that
 //! no text and no path is out of bounds. Nothing that has passed can lead the head out of a table or a directory.
 
-use super::{
-    Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_PIECE, MAX_TEXT, VERSION,
-};
+use super::files::leads_below;
+use super::{Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_TEXT, VERSION};
+use crate::peek::{Sight, MOST, MOST_ENTRIES};
 use std::path::{Component, Path};
 
 /// The extent of a run: what numbers there are.
@@ -12,6 +12,8 @@ pub struct Extent {
     /// The domain of each instance.
     pub placement: Vec<u32>,
     pub channels: usize,
+    /// How many inputs there are.
+    pub inputs: usize,
 }
 
 impl Extent {
@@ -31,6 +33,10 @@ impl Extent {
             FromAgent::Files(pieces) => pieces.iter().try_for_each(|piece| self.piece(domain, piece)),
             FromAgent::Over(outcome) => outcome.iter().try_for_each(|outcome| self.outcome(outcome)),
             FromAgent::Unable(why) => short(why),
+            FromAgent::Wants(inputs) => self.wants(inputs),
+            FromAgent::Ready(scratch) => scratch.iter().try_for_each(|scratch| short(scratch)),
+            FromAgent::Seen(seen) => sight(&seen.sight),
+            FromAgent::Wrote(_) | FromAgent::Leaves { .. } => Ok(()),
         }
     }
 
@@ -95,17 +101,39 @@ impl Extent {
 
     fn piece(&self, domain: u32, piece: &Piece) -> Result<(), String> {
         self.owns(domain, piece.instance)?;
-        let plain = Path::new(&piece.path).components().all(|part| matches!(part, Component::Normal(_)));
-        if !plain || piece.path.is_empty() || piece.path.len() > 4096 || piece.path.contains('\0') {
+        if !leads_below(&piece.path) {
             return Err(format!(
                 "it sends the file {:?}, which is not below an instance's directory",
                 piece.path
             ));
         }
-        if piece.bytes.len() > MAX_PIECE || piece.offset.checked_add(MAX_PIECE as u64).is_none() {
-            return Err(format!("it sends {} bytes of a file at once", piece.bytes.len()));
+        piece.part.check()
+    }
+
+    fn wants(&self, inputs: &[u32]) -> Result<(), String> {
+        let mut wanted = vec![false; self.inputs];
+        for &input in inputs {
+            match wanted.get_mut(input as usize) {
+                Some(wanted) if !*wanted => *wanted = true,
+                Some(_) => return Err(format!("it wants input {input} twice")),
+                None => return Err(format!("it wants input {input}, and there are {}", self.inputs)),
+            }
         }
         Ok(())
+    }
+}
+
+fn sight(sight: &Sight) -> Result<(), String> {
+    match sight {
+        Sight::Directory(entries) if entries.len() > MOST_ENTRIES => {
+            Err(format!("it shows {} entries of a directory at once", entries.len()))
+        }
+        Sight::Directory(entries) => entries.iter().try_for_each(|entry| short(&entry.name)),
+        Sight::File { bytes, .. } if bytes.len() > MOST as usize => {
+            Err(format!("it shows {} bytes of a file at once", bytes.len()))
+        }
+        Sight::File { .. } => Ok(()),
+        Sight::Nothing(why) => short(why),
     }
 }
 
@@ -125,7 +153,19 @@ impl Begin {
         if me as usize >= self.domains.len() {
             return Err(format!("the run has {} domains, and this is domain {me}", self.domains.len()));
         }
-        self.plan.check(self.domains.len())
+        self.plan.check(self.domains.len())?;
+        if let Some(input) = self.inputs.iter().find(|input| !leads_below(&input.name)) {
+            return Err(format!("the input {:?} has no place below the inputs'", input.name));
+        }
+        for given in &self.given {
+            let known = (given.instance as usize) < self.plan.instances.len()
+                && (given.input as usize) < self.inputs.len()
+                && leads_below(&given.name);
+            if !known {
+                return Err(format!("an input called {:?} is given to nobody, or does not exist", given.name));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -172,9 +212,10 @@ fn short(text: &str) -> Result<(), String> {
 mod tests {
     use super::super::*;
     use super::*;
+    use crate::peek::{Sight, MOST, MOST_ENTRIES};
 
     fn extent() -> Extent {
-        Extent { placement: vec![0, 1, 2], channels: 4 }
+        Extent { placement: vec![0, 1, 2], channels: 4, inputs: 2 }
     }
 
     fn row(instance: u32, what: Awaited) -> FromAgent {
@@ -204,7 +245,8 @@ mod tests {
     #[test]
     fn no_file_leads_out_of_its_instances_directory() {
         let piece = |path: &str, offset, len| {
-            FromAgent::Files(vec![Piece { instance: 2, path: path.into(), offset, bytes: vec![0; len] }])
+            let part = Part { offset, bytes: vec![0; len], size: 1 << 40, whole: None };
+            FromAgent::Files(vec![Piece { instance: 2, path: path.into(), part }])
         };
         assert_eq!(extent().check(2, &piece("workdir/a/b.csv", 0, MAX_PIECE)), Ok(()));
         for path in ["", "/etc/passwd", "../other/output.log", "workdir/../../../x", "./x", "a\0b"] {
@@ -212,6 +254,50 @@ mod tests {
         }
         assert!(extent().check(2, &piece("a", 0, MAX_PIECE + 1)).is_err());
         assert!(extent().check(2, &piece("a", u64::MAX, 1)).is_err());
+    }
+
+    #[test]
+    fn inputs_are_wanted_once_and_only_those_that_there_are() {
+        let wants = |inputs: &[u32]| extent().check(1, &FromAgent::Wants(inputs.to_vec()));
+        assert_eq!(wants(&[1, 0]), Ok(()));
+        assert!(wants(&[2]).unwrap_err().contains("there are 2"));
+        assert!(wants(&[1, 0, 1]).unwrap_err().contains("twice"));
+    }
+
+    #[test]
+    fn no_more_is_shown_at_once_than_was_agreed() {
+        let shows = |len: usize| {
+            let sight = Sight::File { offset: 0, bytes: vec![0; len], size: 1 << 30, identity: 1 };
+            extent().check(1, &FromAgent::Seen(Seen { ticket: 7, sight }))
+        };
+        assert_eq!(shows(MOST as usize), Ok(()));
+        assert!(shows(MOST as usize + 1).is_err());
+        let entries = vec![crate::peek::Entry::default(); MOST_ENTRIES + 1];
+        let seen = Seen { ticket: 7, sight: Sight::Directory(entries) };
+        assert!(extent().check(1, &FromAgent::Seen(seen)).is_err());
+    }
+
+    #[test]
+    fn no_input_leads_out_of_where_it_belongs() {
+        let instance = Instance { name: "a".into(), ..Instance::default() };
+        let begin = |stored: &str, input, process, name: &str| Begin {
+            version: VERSION,
+            plan: Plan { instances: vec![instance.clone()], ports: vec![vec![]], ..Plan::default() },
+            domains: vec![Domain::default(), Domain::default()],
+            inputs: vec![Input { name: stored.into(), ..Input::default() }],
+            given: vec![Given { instance: process, input, name: name.into() }],
+            ..Begin::default()
+        };
+        assert_eq!(begin("data/mesh", 0, 0, "x/mesh").check(1), Ok(()));
+        for (stored, input, process, name) in [
+            ("../mesh", 0, 0, "a"),
+            ("mesh", 1, 0, "a"),
+            ("mesh", 0, 1, "a"),
+            ("mesh", 0, 0, "/a"),
+            ("mesh", 0, 0, "../a"),
+        ] {
+            assert!(begin(stored, input, process, name).check(1).is_err(), "{stored} {name}");
+        }
     }
 
     #[test]

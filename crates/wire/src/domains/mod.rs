@@ -1,24 +1,28 @@
 //! What the head of a run and the agents of its other domains say to each other: small, in order, beside the messages on
 //! the paths between them. Encoded like `control`. `plan` is what an agent is told of the run, `seen` what it tells of
-//! its instances. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
+//! its instances, `files` what both send of files. Who speaks has proved that it holds the run's key; it may still be of another version, or wrong, so
 //! whatever names an instance or a channel is checked before it is believed (`check`).
 
 mod check;
+mod files;
 mod plan;
 mod seen;
 
 pub use check::Extent;
+pub use files::{Given, Input, Look, Part, Piece, Seen, Whole};
 pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
 pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tally, Waits};
 
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
-/// Bytes of files that an agent may have under way.
+/// Bytes of files that an agent may have under way to the head, when its instances have ended.
 pub const FILES_UNDER_WAY: u64 = 8 << 20;
+/// Bytes of inputs that the head may have under way to an agent: what else it says waits for no more than these.
+pub const INPUTS_UNDER_WAY: u64 = 2 << 20;
 /// Most bytes of a file in one message.
 pub const MAX_PIECE: usize = 256 << 10;
 /// Longest line for the log, bytes; what is longer is cut by whoever sends it.
@@ -45,6 +49,27 @@ pub enum FromAgent {
     /// It cannot do what `Begin` wants.
     #[n(5)]
     Unable(#[n(0)] String),
+    /// Of the inputs, by their numbers, it needs these, each once.
+    #[n(6)]
+    Wants(#[n(0)] Vec<u32>),
+    /// So many bytes of inputs were written down, in all.
+    #[n(7)]
+    Wrote(#[n(0)] u64),
+    /// All is in place for its instances. Where they have their files, if the run directory is not to be seen from there.
+    /// In a run with inputs it waits for `Start`.
+    #[n(8)]
+    Ready(#[n(0)] Option<String>),
+    /// Its instances have ended, and left so much that is to be brought to the run directory.
+    #[n(9)]
+    Leaves {
+        #[n(0)]
+        files: u64,
+        #[n(1)]
+        bytes: u64,
+    },
+    /// Answers `Look`.
+    #[n(10)]
+    Seen(#[n(0)] Seen),
 }
 
 /// From the head to the agent of a domain.
@@ -65,6 +90,29 @@ pub enum FromHead {
     /// So many bytes of your files were written down, in all.
     #[n(4)]
     Wrote(#[n(0)] u64),
+    /// A part of an input that was wanted.
+    #[n(5)]
+    Input {
+        /// Which.
+        #[n(0)]
+        input: u32,
+        #[n(1)]
+        part: Part,
+    },
+    /// All domains have their inputs.
+    #[n(6)]
+    Start,
+    /// Somebody wants to see a file of an instance.
+    #[n(7)]
+    Look(#[n(0)] Look),
+    /// A file could not be written to the run directory: it is to be kept where it is.
+    #[n(8)]
+    NotWritten {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        path: String,
+    },
 }
 
 /// Who is there, and what it has.
@@ -117,6 +165,12 @@ pub struct Begin {
     /// How much is kept of what each instance prints, bytes.
     #[n(6)]
     pub output: u64,
+    /// All inputs of the run.
+    #[n(7)]
+    pub inputs: Vec<Input>,
+    /// Which process finds which of them.
+    #[n(8)]
+    pub given: Vec<Given>,
 }
 
 /// A domain of the run.
@@ -237,21 +291,6 @@ pub enum Order {
     /// The time for ending cleanly is over.
     #[n(3)]
     Hurry,
-}
-
-/// A piece of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub struct Piece {
-    /// Whose it is.
-    #[n(0)]
-    pub instance: u32,
-    /// Below the directory of the instance's process, such as `output.log` or `workdir/result.csv`.
-    #[n(1)]
-    pub path: String,
-    #[n(2)]
-    pub offset: u64,
-    #[cbor(n(3), with = "minicbor::bytes")]
-    pub bytes: Vec<u8>,
 }
 
 /// Reads a message; the error says what is wrong with it.

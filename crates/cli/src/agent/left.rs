@@ -1,0 +1,98 @@
+//! What the instances of a domain leave, where the run directory is another file system: every file below their
+//! directories that is not one of the run's inputs.
+
+use std::collections::HashSet;
+use std::fs::DirEntry;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A file that an instance left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Left {
+    pub instance: u32,
+    /// Below the directory of the instance's process.
+    pub name: String,
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// The files below the directory of an instance's process, and what of them could not be read. `inputs` has the run's inputs
+/// here, which the run directory has already.
+pub(super) fn left_by(instance: u32, home: &Path, inputs: &HashSet<(u64, u64)>) -> (Vec<Left>, Vec<String>) {
+    let (mut left, mut lost) = (Vec::new(), Vec::new());
+    let mut below = vec![PathBuf::new()];
+    while let Some(directory) = below.pop() {
+        let place = home.join(&directory);
+        let entries = match std::fs::read_dir(&place) {
+            Ok(entries) => entries,
+            Err(error) => {
+                lost.push(format!("{}: {error}", place.display()));
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let name = directory.join(entry.file_name());
+            // Links and the like mean nothing elsewhere.
+            let Some(found) = entry.metadata().ok().filter(|found| found.is_dir() || found.is_file()) else {
+                continue;
+            };
+            if found.is_dir() {
+                below.push(name);
+            } else if !inputs.contains(&(found.dev(), found.ino())) {
+                match name.to_str() {
+                    Some(name) => {
+                        let (name, path) = (name.to_owned(), entry.path());
+                        left.push(Left { instance, name, path, bytes: found.len() });
+                    }
+                    None => lost.push(format!("{}: its name is not UTF-8", entry.path().display())),
+                }
+            }
+        }
+    }
+    (left, lost)
+}
+
+/// By what files below a directory are known, whatever they are called.
+pub(super) fn identities(directory: &Path) -> HashSet<(u64, u64)> {
+    let (mut found, mut below) = (HashSet::new(), vec![directory.to_path_buf()]);
+    let entries = |directory: PathBuf| std::fs::read_dir(directory).into_iter().flatten().flatten();
+    while let Some(directory) = below.pop() {
+        for (entry, metadata) in
+            entries(directory).filter_map(|entry: DirEntry| Some((entry.path(), entry.metadata().ok()?)))
+        {
+            match metadata.is_dir() {
+                true => below.push(entry),
+                false => drop(found.insert((metadata.dev(), metadata.ino()))),
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_left_but_links_and_inputs_that_nobody_has_replaced() {
+        let top = std::env::temp_dir().join(format!("ligament-left-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (home, store) = (top.join("home"), top.join("inputs"));
+        std::fs::create_dir_all(home.join("workdir/deep")).unwrap();
+        std::fs::create_dir_all(store.join("data")).unwrap();
+        for name in ["data/mesh", "table"] {
+            std::fs::write(store.join(name), name).unwrap();
+        }
+        std::fs::hard_link(store.join("data/mesh"), home.join("workdir/mesh")).unwrap();
+        std::fs::write(home.join("workdir/table"), "one of its own").unwrap();
+        std::fs::write(home.join("workdir/deep/result"), "42").unwrap();
+        std::fs::write(home.join("output.log"), "said\n").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", home.join("link")).unwrap();
+        let (mut left, lost) = left_by(7, &home, &identities(&store));
+        left.sort_by(|a, b| a.name.cmp(&b.name));
+        let told: Vec<_> = left.iter().map(|one| (one.instance, one.name.as_str(), one.bytes)).collect();
+        assert_eq!(told, [(7, "output.log", 5), (7, "workdir/deep/result", 2), (7, "workdir/table", 14)]);
+        assert!(lost.is_empty());
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+}

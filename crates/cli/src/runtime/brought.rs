@@ -1,0 +1,106 @@
+//! What instances of other domains left, on its way into the run directory.
+
+use super::Runtime;
+use crate::files::Arriving;
+use ligament_agent::{Failure, Outcome};
+use ligament_manager::{in_bytes, Level};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{FromHead, Piece};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often it is said how much has come.
+const OFTEN: Duration = Duration::from_secs(5);
+
+/// What has come, by domain.
+#[derive(Default)]
+pub(super) struct Brought {
+    domains: HashMap<u32, FromDomain>,
+    /// How many files could not be written down, and what was said of the first.
+    missing: usize,
+    first: Option<String>,
+}
+
+#[derive(Default)]
+struct FromDomain {
+    arriving: Arriving,
+    expected: u64,
+    came: u64,
+    said: Option<Instant>,
+}
+
+impl Brought {
+    /// Why a run is not as it should be though all instances are done.
+    pub fn failure(&self) -> Option<Outcome> {
+        let what = match (self.missing, self.first.clone()?) {
+            (1, first) => first,
+            (more, first) => format!("{first}; and {} other files", more - 1),
+        };
+        Some(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
+    }
+}
+
+impl Runtime<'_> {
+    /// So much is going to come from a domain.
+    pub(super) fn begin_bringing(&mut self, domain: u32, files: u64, bytes: u64) {
+        let from = self.brought.domains.entry(domain).or_default();
+        from.expected = bytes;
+        from.said = Some(Instant::now());
+        let (name, bytes) = (self.name_of_domain(domain), in_bytes(bytes as f64));
+        self.add(
+            Level::Debug,
+            "run",
+            &format!("{files} files ({bytes}) come from {name} to the run directory"),
+        );
+    }
+
+    /// Puts a piece of a file where it would be if the instance had run here.
+    pub(super) fn bring(&mut self, domain: u32, piece: &Piece) {
+        let name = self.name(piece.instance);
+        let home = self.directory.home(&name);
+        let from = self.brought.domains.entry(domain).or_default();
+        from.came += piece.part.bytes.len() as u64;
+        let (came, expected) = (from.came, from.expected);
+        let due = from.said.as_mut().filter(|at| at.elapsed() >= OFTEN);
+        let tell = due.map(|at| *at = Instant::now()).is_some();
+        if let Err(why) = from.arriving.take(&home.join(&piece.path), &piece.part, 0o777) {
+            self.cannot_bring(domain, piece, &name, &why);
+        }
+        if tell {
+            let name = self.name_of_domain(domain);
+            let [came, expected] = [came, expected].map(|bytes| in_bytes(bytes as f64));
+            self.add(
+                Level::Info,
+                "run",
+                &format!("{came} of {expected} have come from {name} to the run directory"),
+            );
+        }
+    }
+
+    /// It stays where it is, and the run is told to be incomplete.
+    fn cannot_bring(&mut self, domain: u32, piece: &Piece, name: &str, why: &str) {
+        let scratch = self.record.domains.get(domain as usize).and_then(|domain| domain.scratch.clone());
+        let home = self.directory.home(name);
+        let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
+        let kept = Path::new(&scratch.unwrap_or_default()).join(below).join(&piece.path);
+        let text = format!(
+            "the file {} of {name} could not be brought to the run directory: {why}; it stays on {}, as {}",
+            piece.path,
+            self.name_of_domain(domain),
+            kept.display()
+        );
+        self.add(Level::Error, "run", &text);
+        self.brought.missing += 1;
+        self.brought.first.get_or_insert(text);
+        if let Some(abroad) = &self.abroad {
+            let told = FromHead::NotWritten { instance: piece.instance, path: piece.path.clone() };
+            abroad.part.carrier.control(domain, to_bytes(&told));
+        }
+    }
+
+    pub(super) fn name_of_domain(&self, domain: u32) -> String {
+        let name = self.record.domains.get(domain as usize).map(|domain| domain.name.as_str());
+        format!("{} (domain {domain})", name.unwrap_or("another machine"))
+    }
+}

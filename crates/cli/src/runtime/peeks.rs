@@ -1,0 +1,124 @@
+//! What people want to see of the files of instances while they run: from the run directory, or from the agent that has
+//! them.
+
+use super::Runtime;
+use crate::files::see;
+use ligament_agent::{Link, Peek};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{FromHead, Look, Seen};
+use ligament_wire::peek::Sight;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// For how long an agent is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Who waits to see something.
+#[derive(Default)]
+pub(super) struct Peeks {
+    last: u64,
+    open: HashMap<u64, Open>,
+    answered: Vec<(Link, Sight)>,
+}
+
+struct Open {
+    link: Link,
+    domain: u32,
+    until: Instant,
+}
+
+impl Peeks {
+    fn open(&mut self, link: Link, domain: u32) -> u64 {
+        self.last += 1;
+        self.open.insert(self.last, Open { link, domain, until: Instant::now() + PATIENCE });
+        self.last
+    }
+
+    /// A domain shows something; what it was not asked for is passed over.
+    pub fn seen(&mut self, domain: u32, seen: Seen) {
+        if self.open.get(&seen.ticket).is_some_and(|open| open.domain == domain) {
+            self.answered.extend(self.open.remove(&seen.ticket).map(|open| (open.link, seen.sight)));
+        }
+    }
+
+    /// What can be answered now, also where an agent will not answer any more, as `why_not` says of a domain.
+    fn take(&mut self, now: Instant, why_not: impl Fn(u32, bool) -> Option<String>) -> Vec<(Link, Sight)> {
+        let mut answered = std::mem::take(&mut self.answered);
+        self.open.retain(|_, open| match why_not(open.domain, open.until <= now) {
+            None => true,
+            Some(why) => {
+                answered.push((open.link, Sight::Nothing(why)));
+                false
+            }
+        });
+        answered
+    }
+}
+
+impl Runtime<'_> {
+    /// What there is to be seen; none if the agent of another domain is asked.
+    pub(super) fn look_at(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+        let Peek { instance, path, offset, most } = what;
+        let domain = self.abroad.as_ref().map_or(0, |abroad| abroad.head.domain_of(*instance));
+        let asked = self.record.domains.get(domain as usize).is_some_and(|domain| domain.scratch.is_some());
+        let Some(abroad) = self.abroad.as_ref().filter(|_| asked) else {
+            return Some(see(&self.directory.home(&self.name(*instance)), path, *offset, *most));
+        };
+        let ticket = self.peeks.open(link, domain);
+        let look = Look { ticket, instance: *instance, path: path.clone(), offset: *offset, most: *most };
+        abroad.part.carrier.control(domain, to_bytes(&FromHead::Look(look)));
+        None
+    }
+
+    /// What clients waited for and have now.
+    pub(super) fn sights_for_clients(&mut self) -> Vec<(Link, Sight)> {
+        let (abroad, domains) = (&self.abroad, &self.record.domains);
+        self.peeks.take(Instant::now(), |domain, late| {
+            let name = domains.get(domain as usize).map_or("another machine", |domain| domain.name.as_str());
+            match abroad.as_ref().is_some_and(|abroad| abroad.head.is_there(domain)) {
+                false => Some(format!(
+                    "the agent on {name} (domain {domain}) vanished, and with it what is to be shown"
+                )),
+                true if late => Some(format!(
+                    "the agent on {name} (domain {domain}) has not shown it within {} s; try again",
+                    PATIENCE.as_secs()
+                )),
+                true => None,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing(ticket: u64) -> Seen {
+        Seen { ticket, sight: Sight::Nothing("x".into()) }
+    }
+
+    #[test]
+    fn only_the_domain_that_was_asked_can_answer_and_only_once() {
+        let mut peeks = Peeks::default();
+        let ticket = peeks.open(5, 2);
+        peeks.seen(1, nothing(ticket));
+        peeks.seen(2, nothing(ticket + 1));
+        let now = Instant::now();
+        assert!(peeks.take(now, |_, _| None).is_empty());
+        peeks.seen(2, nothing(ticket));
+        peeks.seen(2, nothing(ticket));
+        assert_eq!(peeks.take(now, |_, _| None), [(5, Sight::Nothing("x".into()))]);
+    }
+
+    #[test]
+    fn who_waits_for_an_agent_that_is_gone_or_silent_is_told() {
+        let mut peeks = Peeks::default();
+        peeks.open(5, 1);
+        peeks.open(6, 2);
+        let gone = |domain, late| (domain == 1 || late).then(|| format!("{domain} {late}"));
+        let now = Instant::now();
+        assert_eq!(peeks.take(now, gone), [(5, Sight::Nothing("1 false".into()))]);
+        assert_eq!(peeks.take(now + PATIENCE * 2, gone), [(6, Sight::Nothing("2 true".into()))]);
+        assert!(peeks.open.is_empty());
+    }
+}

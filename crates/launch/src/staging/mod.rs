@@ -1,0 +1,177 @@
+//! Inputs: which files a model wants its instances to find when they start, and how they get there. A run has one copy of
+//! each on each machine, which nobody may write; instances have links to it. `files` is what is done with files, and what
+//! is said where there is no room for them.
+
+mod files;
+
+pub use files::{cannot_write, give, no_room, store, Room};
+
+use ligament_model::{Reference, Resolved, Staged};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// How deep directories may lie within each other that are staged.
+const DEEPEST: usize = 64;
+
+/// A file that is staged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Where the user has it, in full.
+    pub source: PathBuf,
+    /// What it is called below the directory of the run's inputs.
+    pub name: String,
+    pub bytes: u64,
+    /// Permissions of the copy, of which none is to write.
+    pub mode: u32,
+}
+
+/// That a process finds an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// The process: the first of its instances.
+    pub process: u32,
+    /// Position in `Inputs::files`.
+    pub input: u32,
+    /// What it is called in the working directory.
+    pub name: String,
+}
+
+/// The inputs of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// Each once.
+    pub files: Vec<Input>,
+    pub given: Vec<Given>,
+}
+
+impl Inputs {
+    /// What the model stages; `process_of` has the first of the instances that share an instance's process.
+    ///
+    /// # Errors
+    /// What cannot be staged, and why.
+    pub fn of(model: &Resolved, process_of: impl Fn(u32) -> u32) -> Result<Inputs, String> {
+        let mut found = Found::default();
+        let mut given: BTreeMap<(u32, String), u32> = BTreeMap::new();
+        let stage = &model.ligament.stage;
+        if stage.is_empty() {
+            return Ok(Inputs::default());
+        }
+        for (i, instance) in (0u32..).zip(&model.instances) {
+            let component = &model.components[instance.component as usize].name;
+            let process = process_of(i);
+            for (name, input) in found.of(stage.get(component), stage.get(&instance.name), &instance.name)? {
+                let before = given.insert((process, name.clone()), input);
+                if before.is_some_and(|before| before != input) {
+                    return Err(format!(
+                        "the instances of one process, among them {}, are to find different inputs called \"{name}\"; \
+                         give them different names under \"stage:\"",
+                        instance.name
+                    ));
+                }
+            }
+        }
+        let given = given.into_iter().map(|((process, name), input)| Given { process, input, name }).collect();
+        Ok(Inputs { files: found.files, given })
+    }
+
+    /// What a process finds under its own name in its working directory, by where the user has it.
+    pub fn staged_for(&self, process: u32, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
+        let own = self.given.iter().filter(|given| given.process == process);
+        own.map(|given| (self.files[given.input as usize].source.clone(), workdir.join(&given.name))).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// Files that were found, each once.
+#[derive(Default)]
+struct Found {
+    files: Vec<Input>,
+    numbers: HashMap<PathBuf, u32>,
+    /// Names that are taken below the directory of the inputs.
+    taken: HashSet<String>,
+    /// What stands below each place that was looked at: names after that of the place, and inputs.
+    below: HashMap<PathBuf, Vec<(PathBuf, u32)>>,
+}
+
+impl Found {
+    /// What an instance finds: its component's inputs, and its own, which come first.
+    fn of(
+        &mut self,
+        shared: Option<&Vec<Staged>>,
+        own: Option<&Vec<Staged>>,
+        instance: &Reference,
+    ) -> Result<BTreeMap<String, u32>, String> {
+        let mut all = BTreeMap::new();
+        for staged in shared.into_iter().chain(own).flatten() {
+            let source = staged.at.beside(&staged.source);
+            let source = std::path::absolute(&source).unwrap_or(source);
+            if !self.below.contains_key(&source) {
+                let found = self.look(&source);
+                let found = found.map_err(|why| format!("the inputs of {instance} cannot be staged: {why}"))?;
+                self.below.insert(source.clone(), found);
+            }
+            for (name, input) in &self.below[&source] {
+                // A file has no name below itself.
+                let whole = match name.as_os_str().is_empty() {
+                    true => PathBuf::from(&staged.name),
+                    false => Path::new(&staged.name).join(name),
+                };
+                all.insert(whole.to_string_lossy().into_owned(), *input);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The files at or below a place.
+    fn look(&mut self, place: &Path) -> Result<Vec<(PathBuf, u32)>, String> {
+        let stem = place.file_name().map_or_else(|| "input".into(), |name| name.to_string_lossy().into_owned());
+        let top = (1..)
+            .map(|i| if i == 1 { stem.clone() } else { format!("{stem}~{i}") })
+            .find(|name| !self.taken.contains(name))
+            .unwrap_or(stem);
+        self.taken.insert(top.clone());
+        let mut files = Vec::new();
+        let mut left = vec![(PathBuf::new(), 0)];
+        while let Some((name, depth)) = left.pop() {
+            let path = if name.as_os_str().is_empty() { place.to_path_buf() } else { place.join(&name) };
+            let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+            let found = std::fs::metadata(&path).map_err(wrong)?;
+            if found.is_dir() {
+                if depth == DEEPEST {
+                    return Err(format!("{}: directories lie too deep within each other", path.display()));
+                }
+                for entry in std::fs::read_dir(&path).map_err(wrong)? {
+                    left.push((name.join(entry.map_err(wrong)?.file_name()), depth + 1));
+                }
+                continue;
+            }
+            if !found.is_file() {
+                return Err(format!("{} is neither a file nor a directory", path.display()));
+            }
+            let below = Path::new(&top).join(&name);
+            let below = if name.as_os_str().is_empty() { Path::new(&top) } else { &below };
+            let below = below.to_str().ok_or_else(|| format!("{}: its name is not UTF-8", path.display()))?;
+            files.push((name, self.number(&path, below, found.len(), found.permissions().mode())));
+        }
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    fn number(&mut self, source: &Path, name: &str, bytes: u64, mode: u32) -> u32 {
+        if let Some(&number) = self.numbers.get(source) {
+            return number;
+        }
+        let number = self.files.len() as u32;
+        self.numbers.insert(source.to_path_buf(), number);
+        let mode = mode & 0o555 | 0o400;
+        self.files.push(Input { source: source.to_path_buf(), name: name.to_owned(), bytes, mode });
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Files that go from one domain to another: inputs before instances start, what instances wrote at the end, and what
+//! somebody wants to see meanwhile. The same parts in all directions; a file is one only with its last part.
+
+use super::MAX_PIECE;
+use crate::peek::Sight;
+use minicbor::{Decode, Encode};
+use std::path::{Component, Path};
+
+/// A file that instances find when they start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Input {
+    /// Where the head has the user's, in full: a program that is called by this path is the staged one.
+    #[n(0)]
+    pub source: String,
+    /// Below the directory of the inputs.
+    #[n(1)]
+    pub name: String,
+    #[n(2)]
+    pub bytes: u64,
+    /// Permissions; nobody may write it.
+    #[n(3)]
+    pub mode: u32,
+}
+
+/// That a process finds an input.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Given {
+    /// The first of the instances of the process.
+    #[n(0)]
+    pub instance: u32,
+    /// Which of the inputs.
+    #[n(1)]
+    pub input: u32,
+    /// Below the working directory.
+    #[n(2)]
+    pub name: String,
+}
+
+/// A part of a file; those of one come in order, and before those of the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Part {
+    #[n(0)]
+    pub offset: u64,
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub bytes: Vec<u8>,
+    /// How long the file was when it began to go, bytes: so much room is needed.
+    #[n(2)]
+    pub size: u64,
+    /// With the last part.
+    #[n(3)]
+    pub whole: Option<Whole>,
+}
+
+/// What a file is that has come in parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Whole {
+    /// SHA-256 of all its bytes.
+    #[cbor(n(0), with = "minicbor::bytes")]
+    pub sha256: [u8; 32],
+    /// Permissions.
+    #[n(1)]
+    pub mode: u32,
+}
+
+/// A part of what an instance wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Piece {
+    /// Whose it is.
+    #[n(0)]
+    pub instance: u32,
+    /// Below the directory of the instance's process, such as `output.log` or `workdir/result.csv`.
+    #[n(1)]
+    pub path: String,
+    #[n(2)]
+    pub part: Part,
+}
+
+/// A file of an instance that somebody wants to see, from `offset` on at most so many bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Look {
+    /// Comes back with the answer.
+    #[n(0)]
+    pub ticket: u64,
+    #[n(1)]
+    pub instance: u32,
+    /// Below the directory of the instance's process.
+    #[n(2)]
+    pub path: String,
+    #[n(3)]
+    pub offset: u64,
+    #[n(4)]
+    pub most: u32,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Seen {
+    #[n(0)]
+    pub ticket: u64,
+    #[n(1)]
+    pub sight: Sight,
+}
+
+/// Whether a path leads to something below where it begins.
+pub(super) fn leads_below(path: &str) -> bool {
+    let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    plain && !path.is_empty() && path.len() <= 4096 && !path.contains('\0')
+}
+
+impl Part {
+    /// Whether it can be meant.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.bytes.len() > MAX_PIECE || self.offset.checked_add(MAX_PIECE as u64).is_none() {
+            return Err(format!("it sends {} bytes of a file at once", self.bytes.len()));
+        }
+        Ok(())
+    }
+}
