@@ -321,7 +321,7 @@ def test_files_of_an_instance_that_runs_are_shown_wherever_it_is(live):
         assert live.peek("numbers", "--lines", "3") == b"99997\n99998\n99999\n"
         assert live.peek("numbers", "-n", "60000") == b"".join(b"%d\n" % i for i in range(40000, 100000))
         assert live.peek("numbers", "-n", "0") == b""
-        assert live.peek("numbers", "--bytes", "8") == b"9\n99999\n"
+        assert live.peek("numbers", "--bytes", "8") == b"8\n99999\n"
         assert live.peek("bytes") == bytes(range(256)) * 2000
         lines = live.peek().decode().splitlines()
         assert [line.split()[-1] for line in lines] == (["bytes", "deep/", "numbers"] if lines[1].endswith("/")

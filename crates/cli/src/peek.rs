@@ -17,7 +17,8 @@ pub(crate) fn peek(arguments: &Peek) -> i32 {
     let shown = find_run(&arguments.run).and_then(|run| {
         let files = Files::of(&run, &arguments.instance)?;
         let path = match &arguments.file {
-            Some(file) => format!("workdir/{file}"),
+            // One that begins with "/" leads out, and is refused.
+            Some(file) => std::path::Path::new("workdir").join(file).to_string_lossy().into_owned(),
             None => "workdir".to_owned(),
         };
         match files.see(&path, 0, 0)?.0 {

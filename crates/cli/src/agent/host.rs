@@ -35,6 +35,8 @@ pub(super) struct Domain<'a> {
     /// Of files that the head does not see.
     outputs: Option<Outputs>,
     files: Option<Outgoing<(u32, String)>>,
+    /// Where files stay that could not be written to the run directory.
+    kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
     processes: Vec<u32>,
     stopped: Vec<u32>,
@@ -50,6 +52,8 @@ pub(super) struct Ending {
     pub reason: Option<String>,
     /// Whether the head is gone.
     pub headless: bool,
+    /// Where files are that could not be written to the run directory.
+    pub kept: Option<PathBuf>,
 }
 
 impl<'a> Domain<'a> {
@@ -72,6 +76,7 @@ impl<'a> Domain<'a> {
             homes: HashMap::new(),
             outputs: None,
             files: None,
+            kept: None,
             processes: (0u32..)
                 .zip(&begin.plan.instances)
                 .map(|(i, instance)| instance.shares.unwrap_or(i))
@@ -193,7 +198,7 @@ impl<'a> Domain<'a> {
             // All of it is in the run directory.
             let _ = std::fs::remove_dir_all(scratch);
         }
-        Ending { reason, headless: self.headless }
+        Ending { reason, headless: self.headless, kept: self.kept.clone() }
     }
 }
 
@@ -323,7 +328,7 @@ impl Domain<'_> {
             }
             Said::NotWritten { instance, path } => {
                 // The head says so; what is still here of it is kept.
-                self.scratch = None;
+                self.kept = self.scratch.take().or(self.kept.take());
                 if let Some(files) = &mut self.files {
                     files.give_up(&(instance, path));
                 }

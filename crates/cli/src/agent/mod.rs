@@ -122,7 +122,16 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         }
         (Outcome::Failed(_) | Outcome::Stopped, _) => crate::FAILED,
         (Outcome::Interrupted, _) => crate::INTERRUPTED,
-        (Outcome::Done, _) => crate::DONE,
+        (Outcome::Done, _) => match ending.kept {
+            Some(place) => {
+                crate::complain(&format!(
+                    "the run directory has no room for all that its instances left here; it stays in {}",
+                    place.display()
+                ));
+                crate::FAILED
+            }
+            None => crate::DONE,
+        },
     })
 }
 

@@ -50,7 +50,8 @@ impl<'a> Inputs<'a> {
         let needed: u64 = self.wanted.iter().map(|&number| self.input(number).0.bytes).sum();
         let place = self.home.join(INPUTS);
         if Room::at(&place).is_some_and(|room| room.free < needed) {
-            let one = self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
+            let one =
+                self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
             return Err(Unready::failed(no_room(&one.unwrap_or(place), needed)));
         }
         carrier.control(0, to_bytes(&FromAgent::Wants(self.wanted.iter().copied().collect())));

@@ -515,7 +515,11 @@ impl<'s> Stage<'s> {
                     self.act(0, actions);
                 }
                 Doing::Report(report) => self.note(report),
-                Doing::Gained { .. } | Doing::Write { .. } => {}
+                Doing::Gained { .. }
+                | Doing::Write { .. }
+                | Doing::Ready { .. }
+                | Doing::Leaves { .. }
+                | Doing::Seen { .. } => {}
             }
         }
     }

@@ -1,0 +1,101 @@
+//! What agents and head say of files: read again as it was written, cut short never taken for another, and, once checked,
+//! never leading out of where it belongs.
+
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::*;
+use ligament_wire::peek::{Entry, Sight};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::{Component, Path};
+
+fn part() -> impl Strategy<Value = Part> {
+    let whole = (any::<[u8; 32]>(), any::<u32>()).prop_map(|(sha256, mode)| Whole { sha256, mode });
+    let parts = (any::<u64>(), vec(any::<u8>(), 0..300), any::<u64>(), prop::option::of(whole));
+    parts.prop_map(|(offset, bytes, size, whole)| Part { offset, bytes, size, whole })
+}
+
+fn path() -> impl Strategy<Value = String> {
+    vec(prop_oneof!["[a-z.]{1,4}", Just("..".to_owned()), Just(String::new()), Just("\0".to_owned())], 0..5)
+        .prop_map(|parts| parts.join("/"))
+}
+
+fn sight() -> impl Strategy<Value = Sight> {
+    let entry = (".*", any::<bool>(), any::<u64>(), any::<u64>())
+        .prop_map(|(name, directory, bytes, age)| Entry { name, directory, bytes, age });
+    prop_oneof![
+        vec(entry, 0..5).prop_map(Sight::Directory),
+        (any::<u64>(), vec(any::<u8>(), 0..300), any::<u64>(), any::<u64>())
+            .prop_map(|(offset, bytes, size, identity)| Sight::File { offset, bytes, size, identity }),
+        ".*".prop_map(Sight::Nothing),
+    ]
+}
+
+fn from_agent() -> impl Strategy<Value = FromAgent> {
+    let piece = (0..4u32, path(), part()).prop_map(|(instance, path, part)| Piece { instance, path, part });
+    prop_oneof![
+        vec(piece, 0..3).prop_map(FromAgent::Files),
+        vec(0..4u32, 0..4).prop_map(FromAgent::Wants),
+        any::<u64>().prop_map(FromAgent::Wrote),
+        prop::option::of(".*").prop_map(FromAgent::Ready),
+        (any::<u64>(), any::<u64>()).prop_map(|(files, bytes)| FromAgent::Leaves { files, bytes }),
+        (any::<u64>(), sight()).prop_map(|(ticket, sight)| FromAgent::Seen(Seen { ticket, sight })),
+    ]
+}
+
+fn from_head() -> impl Strategy<Value = FromHead> {
+    let look = (any::<u64>(), any::<u32>(), path(), any::<u64>(), any::<u32>());
+    prop_oneof![
+        (any::<u32>(), part()).prop_map(|(input, part)| FromHead::Input { input, part }),
+        Just(FromHead::Start),
+        look.prop_map(|(ticket, instance, path, offset, most)| {
+            FromHead::Look(Look { ticket, instance, path, offset, most })
+        }),
+        (any::<u32>(), path()).prop_map(|(instance, path)| FromHead::NotWritten { instance, path }),
+    ]
+}
+
+fn leads_below(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_an_agent_says_of_files_is_read_as_it_was_written(said in from_agent(), cut in any::<prop::sample::Index>()) {
+        let bytes = to_bytes(&said);
+        prop_assert_eq!(from_bytes::<FromAgent>(&bytes), Ok(said));
+        prop_assert!(from_bytes::<FromAgent>(&bytes[..cut.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn what_the_head_says_of_files_is_read_as_it_was_written(said in from_head(), cut in any::<prop::sample::Index>()) {
+        let bytes = to_bytes(&said);
+        prop_assert_eq!(from_bytes::<FromHead>(&bytes), Ok(said));
+        prop_assert!(from_bytes::<FromHead>(&bytes[..cut.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn nothing_that_was_checked_names_what_is_not_the_domains_or_leads_elsewhere(said in from_agent()) {
+        let extent = Extent { placement: vec![0, 1, 1], channels: 0, inputs: 2 };
+        if extent.check(1, &said).is_ok() {
+            match said {
+                FromAgent::Files(pieces) => for piece in pieces {
+                    prop_assert!(piece.instance == 1 || piece.instance == 2);
+                    prop_assert!(leads_below(&piece.path), "{:?}", piece.path);
+                },
+                FromAgent::Wants(inputs) => prop_assert!(inputs.len() <= 2 && inputs.iter().all(|&input| input < 2)),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in vec(any::<u8>(), 0..300)) {
+        let extent = Extent { placement: vec![0, 1, 1], channels: 2, inputs: 2 };
+        if let Ok(said) = from_bytes::<FromAgent>(&bytes) {
+            let _ = extent.check(1, &said);
+        }
+        let _ = from_bytes::<FromHead>(&bytes);
+    }
+}
