@@ -12,6 +12,9 @@ use std::time::Duration;
 /// How often is looked whether a file has grown.
 const OFTEN: Duration = Duration::from_millis(250);
 
+/// How often who asks a run that does not answer looks whether it is over.
+const WHILE_IT_ENDS: u32 = 8;
+
 /// Shows what an instance has.
 pub(crate) fn peek(arguments: &Peek) -> i32 {
     let shown = find_run(&arguments.run).and_then(|run| {
@@ -108,7 +111,20 @@ impl<'a> Files<'a> {
             let runs = !is_here(&record) || crate::logs::is_alive(record.pid);
             return Ok((here(), runs));
         }
-        match peek_at(self.run, &record, self.instance, path, offset, most)? {
+        let asked = || peek_at(self.run, &record, self.instance, path, offset, most);
+        let mut seen = asked();
+        for _ in 0..WHILE_IT_ENDS {
+            if seen.is_ok() {
+                break;
+            }
+            // A run that ends just now answers nobody, and has not written down yet that it is over.
+            if record_of(self.run).is_ok_and(|now| now.state != RunState::Running) {
+                return Ok((here(), false));
+            }
+            std::thread::sleep(OFTEN);
+            seen = asked();
+        }
+        match seen? {
             Some(sight) => Ok((sight, true)),
             None if !is_here(&record) => Err(format!(
                 "{} runs on {}, and not all of its files are to be seen from here before it is over; ask there",

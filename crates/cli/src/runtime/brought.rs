@@ -70,11 +70,7 @@ impl Runtime<'_> {
         if tell {
             let name = self.name_of_domain(domain);
             let [came, expected] = [came, expected].map(|bytes| in_bytes(bytes as f64));
-            self.add(
-                Level::Info,
-                "run",
-                &format!("{came} of {expected} have come from {name} to the run directory"),
-            );
+            self.say_how_far(&format!("{came} of {expected} have come from {name} to the run directory"));
         }
     }
 

@@ -317,6 +317,14 @@ impl Runtime<'_> {
         }
     }
 
+    /// How far something is that takes long: for the log, and for whoever watches.
+    fn say_how_far(&mut self, text: &str) {
+        self.log.add(Level::Info, "run", text);
+        if let Some(view) = &mut self.view {
+            view.say(text);
+        }
+    }
+
     fn save(&self) {
         let text = serde_json::to_string_pretty(&self.record).unwrap_or_default();
         if let Err(error) = self.directory.write_record(&format!("{text}\n")) {

@@ -7,7 +7,7 @@ use crate::files::{Outgoing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Failure, Heard, Outcome, Plan};
 use ligament_launch::staging::{give, store, Inputs};
-use ligament_manager::{in_bytes, workdir_in, Level};
+use ligament_manager::{in_bytes, workdir_in};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromAgent, FromHead, INPUTS_UNDER_WAY};
@@ -40,7 +40,7 @@ impl Runtime<'_> {
             if said.elapsed() >= OFTEN {
                 said = Instant::now();
                 let [done, all] = [done, all].map(|bytes: u64| in_bytes(bytes as f64));
-                self.add(Level::Info, "run", &format!("{done} of {all} of inputs are in the run directory"));
+                self.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
             }
             store(&input.source, &place.join(&input.name), input.bytes, input.mode)?;
             done += input.bytes;
@@ -96,7 +96,7 @@ impl Runtime<'_> {
             }
             if said.elapsed() >= OFTEN {
                 said = Instant::now();
-                self.say_how_far(&to);
+                self.say_who_has_what(&to);
             }
         }
         let now = ligament_shm::status::now();
@@ -140,7 +140,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn say_how_far(&mut self, to: &BTreeMap<u32, ToDomain>) {
+    fn say_who_has_what(&mut self, to: &BTreeMap<u32, ToDomain>) {
         let under_way: Vec<String> = to
             .iter()
             .filter(|(_, domain)| !domain.ready)
@@ -150,7 +150,7 @@ impl Runtime<'_> {
             })
             .collect();
         let text = format!("inputs are under way: {}", ligament_manager::some_of(&under_way, 8));
-        self.add(Level::Info, "run", &text);
+        self.say_how_far(&text);
     }
 
     /// The run ends before anything has started.

@@ -79,7 +79,7 @@ fn what_is_not_there_or_no_file_is_named() {
     let ground = Ground::new("missing");
     let why = ground.inputs("{macro: nothing}").unwrap_err();
     assert!(why.starts_with("the inputs of macro cannot be staged: ") && why.contains("nothing"), "{why}");
-    let why = ground.inputs("{macro: {null: /dev/null}}").unwrap_err();
+    let why = ground.inputs("{macro: {nothing: /dev/null}}").unwrap_err();
     assert!(why.contains("/dev/null is neither a file nor a directory"), "{why}");
 }
 
