@@ -268,7 +268,7 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
     for part in ("workdir/large of micro[1]", "on the disk of ", "9.0 MiB are needed", " are free", f"as {kept}"):
         assert part in record["reason"], record["reason"]
     assert kept.read_bytes() == b"7" * (9 * MIB)
-    assert "(ligament explain file-left-behind)" in run.text(), run.text()
+    assert "(ligament explain no-room-for-files)" in run.text(), run.text()
     found = sorted(path.name for path in Path(f"{place}/instances/micro[1]/workdir").iterdir())
     assert found == ["small"], "nothing half-written, and what there was room for"
     os.close(inside)

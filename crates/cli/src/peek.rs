@@ -4,7 +4,7 @@
 use crate::arguments::{print, Peek};
 use crate::client::{is_here, peek_at, record_of};
 use crate::files::see;
-use ligament_manager::{find_run, in_bytes, in_seconds, RunDirectory, RunState};
+use ligament_manager::{find_run, in_bytes, RunDirectory, RunState};
 use ligament_wire::peek::{Entry, Sight, MOST};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -62,9 +62,19 @@ fn listing(entries: &[Entry], json: bool) -> String {
             true => (String::new(), format!("{}/", entry.name)),
             false => (in_bytes(entry.bytes as f64), entry.name.clone()),
         };
-        format!("{size:>10}  {:>9} ago  {name}\n", in_seconds(entry.age as f64))
+        format!("{size:>10}  {:>10}  {name}\n", ago(entry.age))
     };
     entries.iter().map(line).collect()
+}
+
+fn ago(seconds: u64) -> String {
+    match seconds {
+        0 => "now".to_owned(),
+        1..60 => format!("{seconds} s ago"),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86400 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} d ago", seconds / 86400),
+    }
 }
 
 /// The files of an instance, wherever they are.
