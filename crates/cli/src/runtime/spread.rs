@@ -87,7 +87,7 @@ pub(super) struct Abroad<'a> {
 pub(super) struct Part {
     pub(super) carrier: Arc<Carrier>,
     placement: Arc<[u32]>,
-    pub(super) domains: u32,
+    domains: u32,
 }
 
 impl Abroad<'_> {

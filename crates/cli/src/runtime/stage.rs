@@ -75,7 +75,7 @@ impl Runtime<'_> {
         let one = |domain| {
             (domain, ToDomain { files: Outgoing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
         };
-        let mut to: BTreeMap<u32, ToDomain> = (1..=abroad.part.domains).map(one).collect();
+        let mut to: BTreeMap<u32, ToDomain> = (1..self.record.domains.len() as u32).map(one).collect();
         let mut events = event_loop()?;
         let mut said = Instant::now();
         while to.values().any(|domain| !domain.ready) {
