@@ -4,6 +4,7 @@ or is kept with the reason, and both can be looked at meanwhile; with a common f
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -241,6 +242,20 @@ def test_no_room_for_an_input_ends_the_run_before_anything_starts_and_says_where
         assert part in run.text(1), run.text(1)
     assert "(ligament explain no-room-for-files)" in run.text(), run.text()
     assert not list((run.directory / "instances/macro/workdir").iterdir()), "nothing had started"
+
+
+@needs_mounts
+def test_a_disk_that_is_full_in_the_midst_of_inputs_ends_the_run_and_leaves_nothing_there(hidden, town):
+    model = town("    said = 'x'", "  stage:\n    micro: many\n")
+    (model.parent / "many").mkdir()
+    for number in range(1500):  # each takes a page
+        (model.parent / "many" / f"file-{number}").write_text("x")
+    run = hidden(model, *APART, agent_disk=4 * MIB)
+    inside = os.open(f"/proc/{run.agent()}/root{run.scratch}", os.O_RDONLY)
+    assert run.wait() == [1, 1], run.text() + run.text(1)
+    assert re.search(r"inputs/many/file-\d+ on the disk of .*: 1 B are needed, and 0 B are free", run.text()), run.text()
+    assert not os.listdir(inside), "nothing is left in the scratch directory"
+    os.close(inside)
 
 
 @needs_mounts

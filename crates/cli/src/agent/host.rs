@@ -87,6 +87,7 @@ impl<'a> Domain<'a> {
             ending: None,
             headless: false,
         };
+        let mut staged = staged_for_each(begin, &home);
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
         for i in domain.member.own().to_vec() {
             let instance = &begin.plan.instances[i as usize];
@@ -95,7 +96,7 @@ impl<'a> Domain<'a> {
             }
             let place = home.join(&instance.home);
             domain
-                .prepare(begin, i, &place)
+                .prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default())
                 .map_err(|why| format!("{} cannot be started: {why}", instance.name))?;
             outputs[i as usize] = output_in(&place);
             domain.homes.insert(i, place);
@@ -106,19 +107,20 @@ impl<'a> Domain<'a> {
         Ok(domain)
     }
 
-    fn prepare(&mut self, begin: &Begin, i: u32, home: &Path) -> Result<(), String> {
+    fn prepare(
+        &mut self,
+        begin: &Begin,
+        i: u32,
+        home: &Path,
+        staged: &HashMap<PathBuf, PathBuf>,
+    ) -> Result<(), String> {
         let instance = &begin.plan.instances[i as usize];
         let workdir = workdir_in(home);
         std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
         let program = program.ok_or("it has no program; give its component an implementation")?;
-        let own = begin.given.iter().filter(|given| given.instance == i);
-        let staged = own.map(|given| {
-            let source = PathBuf::from(&begin.inputs[given.input as usize].source);
-            (source, workdir.join(&given.name))
-        });
         let place = Place {
-            staged: &staged.collect(),
+            staged,
             model_directory: Path::new(&begin.model_directory),
             directory: &workdir,
             output: &output_in(home),
@@ -200,6 +202,17 @@ impl<'a> Domain<'a> {
         }
         Ending { reason, headless: self.headless, kept: self.kept.clone() }
     }
+}
+
+/// For each process, where it finds what the user has at a path.
+fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<u32, HashMap<PathBuf, PathBuf>> {
+    let mut staged: HashMap<u32, HashMap<PathBuf, PathBuf>> = HashMap::new();
+    for given in &begin.given {
+        let source = PathBuf::from(&begin.inputs[given.input as usize].source);
+        let workdir = workdir_in(&home.join(&begin.plan.instances[given.instance as usize].home));
+        staged.entry(given.instance).or_default().insert(source, workdir.join(&given.name));
+    }
+    staged
 }
 
 impl Host for Domain<'_> {

@@ -47,7 +47,7 @@ fn in_bytes(bytes: u64) -> String {
         [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")].into_iter().find(|&(unit, _)| bytes >= unit);
     match unit {
         Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
-        None => format!("{bytes} bytes"),
+        None => format!("{bytes} B"),
     }
 }
 

@@ -42,6 +42,7 @@ pub struct Given {
 pub struct Inputs {
     /// Each once.
     pub files: Vec<Input>,
+    /// By processes, and by names.
     pub given: Vec<Given>,
 }
 
@@ -77,7 +78,8 @@ impl Inputs {
 
     /// What a process finds under its own name in its working directory, by where the user has it.
     pub fn staged_for(&self, process: u32, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
-        let own = self.given.iter().filter(|given| given.process == process);
+        let first = self.given.partition_point(|given| given.process < process);
+        let own = self.given[first..].iter().take_while(|given| given.process == process);
         own.map(|given| (self.files[given.input as usize].source.clone(), workdir.join(&given.name))).collect()
     }
 
