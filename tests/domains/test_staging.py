@@ -278,6 +278,7 @@ def test_what_has_no_room_in_the_run_directory_stays_where_it_is_and_the_run_say
     place = f"/proc/self/fd/{inside}"
     record = json.loads(Path(f"{place}/run.json").read_text())
     [scratch] = run.scratch.iterdir()
+    assert scratch.stat().st_mode & 0o777 == 0o700, "nobody else sees what is there"
     kept = scratch / "instances/micro[1]/workdir/large"
     assert record["state"] == "failed"
     for part in ("workdir/large of micro[1]", "on the disk of ", "9.0 MiB are needed", " are free", f"as {kept}"):
@@ -346,7 +347,8 @@ def test_files_of_an_instance_that_runs_are_shown_wherever_it_is(live):
         for path in ("../output.log", "/etc/passwd", "deep/../../../../x"):
             assert "leads out of the instance's directory" in live.peek(path, status=2)
         assert "has no file \"nothing\"" in live.peek("nothing", status=2)
-        assert "has no instance \"nobody\"" in live.ask("peek", str(live.run.directory), "nobody", status=2)
+        for nobody in ("nobody", "../instances/micro[1]", ".."):
+            assert f"has no instance \"{nobody}\"" in live.ask("peek", str(live.run.directory), nobody, status=2)
         assert live.ask("logs", str(live.run.directory), "micro[1]").startswith(b"first line\n")
         if not live.gate.exists():
             assert "leads out" in live.peek("deep/etc/passwd", status=2)

@@ -89,7 +89,8 @@ impl<'a> Files<'a> {
     /// # Errors
     /// The run has none of this name; says which it has.
     pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<Files<'a>, String> {
-        if run.home(instance).is_dir() {
+        // A name with a slash would lead elsewhere.
+        if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
             return Ok(Files { run, instance });
         }
         let mut names: Vec<String> = std::fs::read_dir(run.path().join("instances"))

@@ -19,6 +19,7 @@ use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSI
 use stage::{await_start, Inputs};
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -82,6 +83,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let (home, is_shared) = home_of(&begin, arguments);
     let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
         if !is_shared {
+            make_scratch(&home).map_err(Unready::failed)?;
             Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
         }
         let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
@@ -179,6 +181,13 @@ fn home_of(begin: &Begin, arguments: &Agent) -> (PathBuf, bool) {
             (scratch(arguments).join(name), false)
         }
     }
+}
+
+/// Makes a directory for instances, for its owner's eyes only; nobody else has made it before.
+fn make_scratch(home: &Path) -> Result<(), String> {
+    let parent = home.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = parent.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(home));
+    made.map_err(|error| format!("the directory {} cannot be made: {error}", home.display()))
 }
 
 /// Why this agent does not begin, and the exit status.
