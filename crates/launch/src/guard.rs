@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::descendants::end_descendants;
 use crate::keeper;
 use crate::line::{News, Wish};
+use crate::loss::Loss;
 use crate::process::Ended;
 use crate::sys::{self, Side};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -52,11 +53,11 @@ pub struct Guard {
 
 impl Guard {
     /// Forks it off. It has a process group of its own, so that Ctrl-C does not reach it. If this process then goes
-    /// without dropping the guard, the guard ends all that came of it and calls `lost` with the words for that.
+    /// without dropping the guard, the guard ends all that came of it and calls `lost`.
     ///
     /// # Errors
     /// No process, or no pair of sockets, can be made.
-    pub fn start(lost: impl FnOnce(&str)) -> io::Result<Guard> {
+    pub fn start(lost: impl FnOnce(&Loss)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         // What is free here would be the guard's as well, for as long as it lives.
@@ -363,7 +364,7 @@ mod tests {
         let (output, said) = (file("gone"), file("gone-said"));
         // A process in between plays the run and is gone without a word.
         let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |_: &str| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
+            let lost = |_: &Loss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
             let guard = asked_while_stopped(&output, Guard::start(lost).unwrap());
             std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
             sys::exit_now(0);
@@ -414,7 +415,7 @@ mod tests {
         // A process in between plays the run and is gone without a word.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
         let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |why: &str| std::fs::write(&path, why).unwrap();
+            let lost = |loss: &Loss| std::fs::write(&path, format!("{loss:?}")).unwrap();
             let mut guard = Guard::start(lost).unwrap();
             guard.watch(watch);
             guard.watch(forget);
@@ -433,7 +434,7 @@ mod tests {
                 _ => std::thread::yield_now(),
             }
         };
-        assert!(why.contains(&format!("({}) is gone", run.as_raw_nonzero())), "{why}");
+        assert!(why.contains(&format!("pid: {},", run.as_raw_nonzero())), "{why}");
         std::fs::remove_file(said).unwrap();
     }
 }
