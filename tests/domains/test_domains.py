@@ -77,7 +77,7 @@ class Spread:
     def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=()):
         self.directory, self.processes, self.texts, self.threads = directory, [], [], []
         self.start(
-            [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1",
+            [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1", "--overcommit",
              "--run-dir", str(directory), *arguments], model.parent,
         )
         invitation = directory / "invitation"
@@ -216,13 +216,25 @@ def test_ctrl_c_at_the_head_ends_all_domains(spread, pair):
     assert run.record()["state"] == "interrupted"
 
 
-def test_an_agent_that_is_killed_is_named_and_nothing_of_the_run_is_left(spread, pair):
-    run = spread(pair(WAITS), *APART, "--patience", "2s")
+@pytest.mark.parametrize("encryption", [(), ("--no-encryption",)], ids=["encrypted", "not encrypted"])
+def test_an_agent_that_is_killed_is_named_with_how_it_ended_long_before_patience_does(spread, pair, encryption):
+    run = spread(pair(WAITS), *APART, "--patience", "1h", *encryption)
     says_last_words(run)
     run.processes[2].kill()
     statuses = run.wait()
     assert statuses[:2] == [1, 1]
-    assert "(domain 2) vanished" in run.record()["reason"], run.text()
+    reason = run.record()["reason"]
+    assert reason.startswith("the agent on ") and "(domain 2) is gone: it was " in reason, run.text()
+    assert "killed by SIGKILL" in reason and "one process that it had left was ended" in reason, run.text()
+    assert reason in run.text(1), "the other domain is told the same"
+
+
+def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, pair):
+    run = spread(pair(WAITS), *APART, join=(1,))
+    until(lambda: "domain 1 has joined" in run.text(), "it has joined")
+    run.processes[1].kill()
+    assert run.wait()[0] == 1
+    assert run.record()["reason"].startswith("the agent of domain 1 is gone: it was killed by SIGKILL"), run.text()
 
 
 def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
@@ -235,8 +247,9 @@ def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
 
 def test_a_domain_that_never_comes_is_named_and_the_others_are_told(spread, pair):
     run = spread(pair(WAITS), *APART, "--join-timeout", "2s", join=(1,))
-    statuses = run.wait()
-    assert statuses[0] != 0 and statuses[1] == 1
+    assert run.wait() == [1, 1]
+    record = run.record()
+    assert record["state"] == "failed" and "the agent of domain 2 has not joined" in record["reason"]
     assert "the agent of domain 2 has not joined the run within 2.00 s (1 of 2 came)" in run.text()
     assert "goes without domain 1" in run.text(1)
 

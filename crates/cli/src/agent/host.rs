@@ -2,6 +2,7 @@
 //! to the head.
 
 use super::files::Files;
+use super::launcher;
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
 use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
@@ -38,6 +39,8 @@ pub(super) struct Domain<'a> {
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
     headless: bool,
+    /// Whether it ends when what started it does, as long as that is there.
+    has_launcher: bool,
 }
 
 /// How it was.
@@ -73,6 +76,7 @@ impl<'a> Domain<'a> {
             surveyed: None,
             ending: None,
             headless: false,
+            has_launcher: false,
         };
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
         for i in domain.member.own().to_vec() {
@@ -91,6 +95,11 @@ impl<'a> Domain<'a> {
             domain.outputs = Some(Outputs::new(begin.output, outputs));
         }
         Ok(domain)
+    }
+
+    /// It was started by a command that is to last as long.
+    pub fn with_launcher(self) -> Domain<'a> {
+        Domain { has_launcher: true, ..self }
     }
 
     fn prepare(&mut self, begin: &Begin, i: u32, home: &Path) -> Result<(), String> {
@@ -208,6 +217,11 @@ impl Host for Domain<'_> {
     }
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        if self.has_launcher && launcher::is_gone() {
+            self.has_launcher = false;
+            self.tell(&FromAgent::Unable(launcher::GONE.to_owned()));
+            return vec![Order::Fail(format!("its agent has to go: {}", launcher::GONE)), Order::Release];
+        }
         if let Some(outputs) = &mut self.outputs {
             for (instance, said) in outputs.look() {
                 let (level, text) = match said {

@@ -4,6 +4,7 @@
 
 mod files;
 mod host;
+mod launcher;
 
 use crate::arguments::Agent;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
@@ -12,7 +13,8 @@ use host::Domain;
 use ligament_agent::domains::told_plan;
 use ligament_agent::memory::Spare;
 use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
-use ligament_net::{Event, Invitation, Listener, Net};
+use ligament_launch::Loss;
+use ligament_net::{Event, Invitation, LastWord, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use std::collections::BTreeSet;
@@ -23,6 +25,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Variables from which a task that a launcher has started knows which of several it is, from 0.
 const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+
+/// How often it is looked whether what started this agent is still there.
+const GLANCE: Duration = Duration::from_millis(250);
 
 /// Takes part in a run.
 pub(crate) fn agent(arguments: &Agent) -> i32 {
@@ -41,15 +46,24 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let lost = move |why: &str| {
-        crate::complain(&format!("the run {run}, domain {me}: {}", why.replace("the run itself", "its agent")))
+    let last_word = LastWord::new(invitation.clone(), me);
+    let word = last_word.clone();
+    let lost = move |loss: &Loss| {
+        let how = loss.how();
+        // So that the run ends now, and not when its head has lost patience.
+        let told = word.say(&how);
+        let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
+        crate::complain(&format!(
+            "the agent of domain {me} of the run {run} ({}) is gone: {how}{untold}",
+            loss.pid
+        ));
     };
     let mut guard = Guard::start(lost)
         .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
     let listener =
         Listener::bind(&arguments.listening.listen()).map_err(|error| format!("--listen: {error}"))?;
     let addresses = listener.addresses();
-    let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, tuning(arguments.patience));
+    let mut net = Net::with_last_word(&last_word, tuning(arguments.patience));
     net.listen(listener);
     let (carrier, mut heard) = connect(net)?;
     carrier.dial(0, invitation.head.clone(), STREAMS);
@@ -68,7 +82,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
         eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
     }
-    let begin = match await_begin(me, &invitation, &carrier, &mut heard) {
+    let begin = match await_begin(me, &invitation, arguments.launched, &carrier, &mut heard) {
         Ok(begin) => begin,
         Err(Unready { why, status }) => {
             crate::complain(&why);
@@ -78,7 +92,8 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     };
     let (plan, placement) = told_plan(&begin.plan);
     let prepared = begin_paths(&carrier, &begin, me, &placement)
-        .and_then(|()| Domain::new(&begin, me, &placement, &carrier, home_of(&begin, arguments)));
+        .and_then(|()| Domain::new(&begin, me, &placement, &carrier, home_of(&begin, arguments)))
+        .map(|domain| if arguments.launched { domain.with_launcher() } else { domain });
     let mut domain = match prepared {
         Ok(domain) => domain,
         Err(why) => {
@@ -163,14 +178,18 @@ struct Unready {
 fn await_begin(
     me: u32,
     invitation: &Invitation,
+    launched: bool,
     carrier: &Carrier,
     heard: &mut UnboundedReceiver<Heard>,
 ) -> Result<Box<Begin>, Unready> {
     let failed = |why: String| Unready { why, status: crate::FAILED };
     let mut events = event_loop().map_err(failed)?;
     loop {
-        let until = Instant::now() + Duration::from_secs(3600);
-        match hear(&mut events, heard, until).map_err(failed)? {
+        match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
+            Call::Nothing if launched && launcher::is_gone() => {
+                carrier.control(0, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
+                return Err(failed(format!("domain {me}: {}", launcher::GONE)));
+            }
             Call::Nothing => {}
             Call::Interrupted => {
                 carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));

@@ -172,6 +172,7 @@ pub fn run_over<'a>(
     let mut heard = match spread.map(|spread| runtime.gather(&plan, spread)).transpose() {
         Ok(heard) => heard,
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
+        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
         Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
     };
     if let Err(why) = runtime.prepare_all() {
@@ -188,12 +189,13 @@ pub fn run_over<'a>(
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
+    let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
     let result = match result {
         Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
         Err(why) => Err(runtime.could_not_begin(why)),
     };
     if let (Some(part), Some(heard)) = (abroad, heard) {
-        part.part_from_all(heard);
+        part.part_from(in_reach, heard);
     }
     result
 }
