@@ -74,7 +74,7 @@ def until(true, what):
 class Spread:
     """A run over several domains: the head and its agents."""
 
-    def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=()):
+    def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=(), before_agent=()):
         self.directory, self.processes, self.texts, self.threads = directory, [], [], []
         self.start(
             [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1", "--overcommit",
@@ -86,8 +86,8 @@ class Spread:
             assert invitation.stat().st_mode & 0o777 == 0o600
         for domain in range(1, domains + 1) if join is None else join:
             self.start(
-                [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen", "127.0.0.1",
-                 *agent], model.parent,
+                [*before_agent, ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen",
+                 "127.0.0.1", *agent], model.parent,
             )
 
     def start(self, command, directory):
@@ -289,6 +289,56 @@ def test_a_file_that_cannot_come_back_is_named_and_kept_where_it_is(spread, pair
     assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
     assert "stays on its machine" in run.text() and "its name is not UTF-8" in run.text(), run.text()
     assert [path.name for path in scratch.rglob("odd-*")] == [os.fsdecode(b"odd-\xff")]
+
+
+# Of agents whose clocks are ten hours off: the time of day, and the time since the machine was started.
+CLOCKS = {
+    "behind": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-10h"],
+    "ahead": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "+10h"],
+    "started earlier": ["unshare", "--time", "--kill-child", "--monotonic", "36000", "--boottime", "36000"],
+}
+
+
+def timeline_of(run):
+    """When each instance registered and ended, and the intervals in which it waited for a message (s)."""
+    names, causes, now, lives, waits = {}, {}, {}, {}, {}
+    for line in (run.directory / "timeline").read_text().splitlines()[2:]:
+        kind, *fields = line.split()
+        if kind == "i":
+            names[fields[0]] = fields[2]
+            waits[fields[2]] = []
+        elif kind == "c":
+            causes[fields[0]] = fields[2]
+        elif kind in "be":
+            now[fields[0]] = int(fields[1])
+            lives.setdefault(names[fields[0]], []).append(int(fields[1]) / 1e9)
+        elif kind == "p":
+            now[fields[0]] += int(fields[1])
+        elif kind == "x":
+            begin = now[fields[0]] + int(fields[1])
+            end = now[fields[0]] = begin + int(fields[2])
+            if causes[fields[3]] == "message":
+                waits[names[fields[0]]].append((begin / 1e9, end / 1e9))
+    return lives, waits
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
+    # Not by time.sleep, whose absolute time libfaketime gets wrong.
+    run = spread(pair("__import__('select').select([], [], [], 1)"), *APART, before_agent=CLOCKS[clock])
+    assert run.wait() == [0, 0, 0], run.text()
+    record = run.record()
+    lives, waits = timeline_of(run)
+    for name, (begin, end) in lives.items():
+        assert 0 <= begin <= end <= record["duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
+    # While macro waited for longest, micro slept: it did not wait for macro.
+    begin, end = max(waits["macro"], key=lambda wait: wait[1] - wait[0])
+    middle = (begin + end) / 2
+    assert not [wait for wait in waits["micro"] if wait[0] < middle < wait[1]], (begin, end, waits["micro"])
+    said = [line.split()[0] for line in (run.directory / "manager.log").read_text().splitlines()
+            if line[:4].isdigit() and line[4] == "-"]
+    assert len(said) > 3 and said == sorted(said), "the log is in the order of the head's clock"
+    assert record["started"] <= said[0] and said[-1] <= record["ended"], (record["started"], said, record["ended"])
 
 
 def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, tmp_path):

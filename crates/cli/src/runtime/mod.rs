@@ -10,6 +10,7 @@ pub use ligament_launch::agents::Expected;
 pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
 
+use crate::strangers::Strangers;
 use crate::view::View;
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
 use ligament_launch::Command;
@@ -164,6 +165,7 @@ pub fn run_over<'a>(
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
         abroad: None,
+        strangers: Strangers::default(),
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
@@ -257,6 +259,8 @@ struct Runtime<'a> {
     timeline: Option<Recording>,
     /// The other domains, if there are any.
     abroad: Option<Abroad<'a>>,
+    /// Those who knocked and are of no domain.
+    strangers: Strangers,
 }
 
 impl Runtime<'_> {

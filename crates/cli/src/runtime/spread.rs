@@ -252,10 +252,16 @@ impl<'a> Runtime<'a> {
                     return Err(Unready::Incomplete(why));
                 }
                 Call::Heard(Heard::Path(Event::Refused { from, why })) => {
-                    self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                    self.turned_away(from, &why);
                 }
                 Call::Heard(_) => {}
             }
+        }
+    }
+
+    fn turned_away(&mut self, from: SocketAddr, why: &str) {
+        if let Some(text) = self.strangers.turned_away(from, why, Instant::now()) {
+            self.add(Level::Debug, "run", &text);
         }
     }
 
@@ -450,7 +456,7 @@ impl<'a> Runtime<'a> {
                 return Vec::new();
             }
             Heard::Path(Event::Refused { from, why }) => {
-                self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                self.turned_away(*from, why);
                 return Vec::new();
             }
             Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),
