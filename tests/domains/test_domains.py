@@ -291,6 +291,19 @@ def test_a_file_that_cannot_come_back_is_named_and_kept_where_it_is(spread, pair
     assert [path.name for path in scratch.rglob("odd-*")] == [os.fsdecode(b"odd-\xff")]
 
 
+@pytest.mark.parametrize("places", [("1=macro", "2=micro"), ("0=macro", "1=micro"), ("1=macro", "0=micro")])
+def test_ports_of_which_only_one_has_slots_are_found_across_domains(spread, python_program, tmp_path, places):
+    file = tmp_path / "slots.ymmsl"
+    file.write_text(MODEL.format(
+        macro=python_program("macro", MACRO), micro=python_program("micro", MICRO.replace('["in"]', '["in[]"]'))
+    ))
+    run = spread(file, *(word for place in places for word in ("--on", place)))
+    assert run.wait() == [1, 1, 1]
+    reason = run.record()["reason"]
+    assert "cannot take part: " in reason and "joined to" in reason and '"[]"' in reason, run.text()
+    assert "micro.in" in reason and "macro.out" in reason, reason
+
+
 # Of agents whose clocks are ten hours off: the time of day, and the time since the machine was started.
 CLOCKS = {
     "behind": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-10h"],
@@ -349,3 +362,114 @@ def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, t
         [ligament, "agent", "--join", str(copy), "--domain", "1"], capture_output=True, text=True, timeout=LIMIT
     )
     assert told.returncode == 1 and "can be read" in told.stderr
+
+
+# ---- light programs: one process of many components, of which others are joined to it from elsewhere
+TOWN = """
+instance = Instance({Operator.O_I: ["weather[]"], Operator.S: ["heat[]"]})
+while instance.reuse_instance():
+    houses = range(instance.get_port_length("weather"))
+    for hour in range(5):
+        for house in houses:
+            instance.send("weather", Message(float(hour), data=100 * house + hour), slot=house)
+        assert [instance.receive("heat", slot=house).data for house in houses] == [
+            1 + 100 * house + hour for house in houses]
+open("result", "w").write("every house answered")
+"""
+
+HOUSE = """
+class House(Submodel):
+    def __init__(self, instance):
+        pass
+    def initialise(self, instance):
+        message = instance.receive("outside")
+        self.hour, self.number, self.done = message.timestamp, message.data, False
+        FAILS
+    def is_done(self):
+        return self.done
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        self.done = True
+    def observe_final(self, instance):
+        if self.number is not None:
+            instance.send("heat", Message(self.hour, data=self.number + 1))
+run_light(House)
+"""
+
+
+@pytest.fixture
+def town(python_program, tmp_path):
+    """The model of a town and twelve houses, which are one process."""
+
+    def write(fails="pass", ligament=""):
+        file = tmp_path / "town.ymmsl"
+        file.write_text(f"""ymmsl_version: v0.1
+model:
+  name: heating
+  components:
+    town: {{implementation: town, ports: {{o_i: weather, s: heat}}}}
+    house: {{implementation: house, multiplicity: 12, ports: {{f_init: outside, o_f: heat}}}}
+  conduits:
+    town.weather: house.outside
+    house.heat: town.heat
+implementations:
+  town: {python_program("town", TOWN)}
+  house: {python_program("house", HOUSE.replace("FAILS", fails))}
+ligament:
+  light: [house]
+{ligament}""")
+        return file
+
+    return write
+
+
+@pytest.mark.parametrize("places", [("1=town", "2=house"), ("0=house", "2=town"), ("0=town", "1=house")])
+def test_a_light_program_and_a_code_of_another_domain_exchange_all_messages(spread, town, places):
+    run = spread(town(), *(word for place in places for word in ("--on", place)))
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/town/workdir/result").read_text() == "every house answered"
+    where = {one["domain"] for one in run.record()["instances"] if one["name"] != "town"}
+    pids = {one["pid"] for one in run.record()["instances"] if one["name"] != "town"}
+    assert len(where) == 1 and len(pids) == 1, "one process runs all houses"
+    assert all(one["state"] == "done" for one in run.record()["instances"])
+
+
+def test_light_components_are_placed_together_where_nobody_says_where(spread, town):
+    run = spread(town())
+    assert run.wait() == [0, 0, 0], run.text()
+    assert len({one["domain"] for one in run.record()["instances"] if one["name"] != "town"}) == 1
+
+
+def test_light_components_that_are_to_be_in_two_domains_are_refused_before_anything_starts(spread, town):
+    run = spread(town(), "--on", "1=house[3]", "--on", "2=house[4]")
+    assert run.wait() == [2, 1, 1], "the others are told, and do not wait for a run that will not be"
+    assert "house" in run.text() and "one process" in run.text(), run.text()
+    assert all("goes without domain" in run.text(agent) for agent in (1, 2))
+
+
+def test_a_program_that_is_missing_at_the_head_is_told_to_those_who_have_joined(spread, pair, tmp_path):
+    model = pair("pass")
+    model.write_text(model.read_text().replace("executable: ", "executable: /nowhere/", 1))
+    run = spread(model, "--on", "0=macro", "--on", "1=micro")
+    statuses = run.wait()
+    assert statuses[0] == 2, run.text()
+
+
+def test_a_light_component_that_fails_elsewhere_is_the_one_that_is_named(spread, town):
+    run = spread(town("assert self.number != 703"), "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["reason"].startswith("house[7] "), run.text()
+
+
+def test_a_knot_of_a_light_component_and_a_code_elsewhere_is_found(spread, town):
+    run = spread(town("self.number = None if self.number == 302 else self.number"), "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["reason"].startswith("deadlock: ") and "house[3]" in run.record()["reason"], run.text()
+
+
+def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
+    run = spread(town("__import__('os').kill(__import__('os').getpid(), 9) if self.number == 302 else None"),
+                 "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert "SIGKILL" in run.record()["reason"] and "house" in run.record()["reason"], run.text()

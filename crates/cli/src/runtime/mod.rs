@@ -177,15 +177,15 @@ pub fn run_over<'a>(
         Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
         Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
     };
-    if let Err(why) = runtime.prepare_all() {
+    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    if let Err(why) = runtime.prepare_all().and_then(|()| runtime.tell_begin(&plan)) {
         let why = runtime.could_not_begin(why);
         runtime.refuse(&why);
+        if let (Some(part), Some(heard)) = (abroad, heard) {
+            part.part_from(runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default(), heard);
+        }
         return Err(why);
     }
-    if let Err(why) = runtime.tell_begin(&plan) {
-        return Err(runtime.could_not_begin(why));
-    }
-    let abroad = runtime.abroad.as_ref().map(Abroad::part);
     let elsewhere = abroad.as_ref().zip(heard.as_mut()).map(|(part, heard)| part.elsewhere(heard));
     let result = ligament_agent::run(plan, &mut guard, &mut runtime, elsewhere);
     if let Some(view) = &mut runtime.view {

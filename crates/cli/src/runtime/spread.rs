@@ -156,8 +156,23 @@ impl<'a> Runtime<'a> {
             },
             &mut heard,
         );
-        let joined = match joined {
-            Ok(joined) => joined,
+        // Whoever comes from now on comes too late.
+        let _ = std::fs::remove_file(&file);
+        let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
+        let name = spread.name.unwrap_or_else(|| self.record.host.clone());
+        let room = |name: &str, cores: u32| Room {
+            name: name.to_owned(),
+            cores,
+            reserved: reserved(spread.agent_cores, cores),
+        };
+        let placed = joined.and_then(|joined| {
+            let others = joined.iter().map(|one| room(&one.name, one.join.cores));
+            let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
+            let placement = self.decide(plan, &rooms, spread.place)?;
+            Ok((joined, placement))
+        });
+        let (joined, placement) = match placed {
+            Ok(placed) => placed,
             Err(unready) => {
                 let why = match &unready {
                     Unready::Failed(why) | Unready::Incomplete(why) => why.clone(),
@@ -170,18 +185,6 @@ impl<'a> Runtime<'a> {
                 return Err(unready);
             }
         };
-        // Whoever comes from now on comes too late.
-        let _ = std::fs::remove_file(&file);
-        let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
-        let name = spread.name.unwrap_or_else(|| self.record.host.clone());
-        let room = |name: &str, cores: u32| Room {
-            name: name.to_owned(),
-            cores,
-            reserved: reserved(spread.agent_cores, cores),
-        };
-        let others = joined.iter().map(|one| room(&one.name, one.join.cores));
-        let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
-        let placement = self.decide(plan, &rooms, spread.place)?;
         let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
         let now = ligament_shm::status::now();
         let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);

@@ -146,6 +146,7 @@ impl Head {
                 let text = format!("the agent on {name} (domain {domain}): {text}");
                 Doing::Report(Report::Remark { level, text })
             }
+            Report::Slots { instance, slots } => Doing::Order(Order::Slots { instance, slots }),
             report => Doing::Report(report),
         }
     }
