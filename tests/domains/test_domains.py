@@ -4,7 +4,9 @@ comes of it on one, and whatever goes wrong ends it everywhere, with its reason,
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -448,13 +450,6 @@ def test_light_components_that_are_to_be_in_two_domains_are_refused_before_anyth
     assert all("goes without domain" in run.text(agent) for agent in (1, 2))
 
 
-def test_a_program_that_is_missing_at_the_head_is_told_to_those_who_have_joined(spread, pair, tmp_path):
-    model = pair("pass")
-    model.write_text(model.read_text().replace("executable: ", "executable: /nowhere/", 1))
-    run = spread(model, "--on", "0=macro", "--on", "1=micro")
-    statuses = run.wait()
-    assert statuses[0] == 2, run.text()
-
 
 def test_a_light_component_that_fails_elsewhere_is_the_one_that_is_named(spread, town):
     run = spread(town("assert self.number != 703"), "--on", "1=town", "--on", "2=house")
@@ -473,3 +468,80 @@ def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
                  "--on", "1=town", "--on", "2=house")
     assert run.wait() == [1, 1, 1]
     assert "SIGKILL" in run.record()["reason"] and "house" in run.record()["reason"], run.text()
+
+
+# ---- whoever talks nonsense to the socket at which an agent's own instances register
+def agent_socket(process):
+    """The abstract name of the socket at which a process listens, which the kernel shows."""
+    inodes = set()
+    for fd in Path(f"/proc/{process.pid}/fd").iterdir():
+        link = os.readlink(fd)
+        if link.startswith("socket:["):
+            inodes.add(link[len("socket:["):-1])
+    for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
+        fields = line.split()
+        if len(fields) == 8 and fields[3] == "00010000" and fields[6] in inodes and fields[7].startswith("@ligament-"):
+            return "\0" + fields[7][1:]
+    raise AssertionError(f"process {process.pid} listens at no socket")
+
+
+def half_open(name):
+    """Two hundred that say nothing; they stay until the test ends."""
+    made = []
+    for _ in range(200):
+        made.append(socket.socket(socket.AF_UNIX))
+        made[-1].connect(name)
+    return made
+
+
+def saying(*pieces):
+    """One that says these pieces, and hears what comes back."""
+
+    def say(name):
+        stranger = socket.socket(socket.AF_UNIX)
+        stranger.settimeout(LIMIT)
+        stranger.connect(name)
+        try:
+            for piece in pieces:
+                stranger.sendall(piece)
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(65536):
+                pass
+        except OSError:
+            pass  # it was closed
+        return [stranger]
+
+    return say
+
+
+def another_user(name):
+    """What another user of this machine is told."""
+    script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect('\\0' + sys.argv[1]); print(s.recv(4096))"
+    told = subprocess.run([sys.executable, "-c", script, name[1:]], user=65534, capture_output=True, text=True, timeout=LIMIT)
+    assert "this run belongs to user" in told.stdout, told.stdout + told.stderr
+    return []
+
+
+KNOCKS = {
+    "half open": half_open,
+    "garbage": saying(os.urandom(4096)),
+    "oversized": saying(b"\xff" * 8, bytes(1 << 20)),
+    "slow": saying(*[b"x"] * 64),
+    "closing": lambda name: [one.close() for one in half_open(name)],
+    "another user": another_user,
+}
+
+
+@pytest.mark.parametrize("kind", KNOCKS)
+def test_nonsense_at_the_socket_of_an_agent_does_not_disturb_its_run(spread, pair, tmp_path, kind):
+    if kind == "another user" and os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+    go_on = tmp_path / "go-on"
+    run = spread(pair(f"[None for _ in iter(lambda: __import__('time').sleep(0.01) or os.path.exists('{go_on}'), True)]"),
+                 *APART)
+    says_last_words(run)
+    held = [KNOCKS[kind](agent_socket(process)) for process in run.processes]
+    go_on.touch()
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
+    del held

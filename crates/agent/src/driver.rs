@@ -469,6 +469,7 @@ impl<'h> Driver<'h> {
         };
         match connection.flush() {
             Ok(true) if connection.is_closing() => {
+                connection.shut();
                 self.connections.remove(&link);
                 self.core.closed(link);
             }

@@ -103,6 +103,9 @@ impl Guard {
             match send(&self.line, &bytes[said..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(count) => said += count,
                 Err(Errno::AGAIN) => {
+                    if matches!(wish, Wish::Sweep | Wish::End) {
+                        self.wake();
+                    }
                     let mut fds = [PollFd::new(&self.line, PollFlags::IN | PollFlags::OUT)];
                     let _ = poll(&mut fds, None);
                     if fds[0].revents().intersects(PollFlags::IN) {
@@ -114,6 +117,12 @@ impl Guard {
             }
         }
         self.lives
+    }
+
+    /// Lets the guard go on, if somebody has stopped it. After an end was said: a guard that goes on before that would
+    /// begin to start whom it was asked to start.
+    fn wake(&self) {
+        let _ = kill_process(self.pid, Signal::CONT);
     }
 
     /// Takes in what the guard says next, waiting for it. Gives whether that was that it has swept.
@@ -139,9 +148,8 @@ impl Guard {
 
     /// Ends all that is left of what came of the run, and waits for its end.
     pub fn sweep(&mut self) {
-        // Somebody may have stopped it.
-        let _ = kill_process(self.pid, Signal::CONT);
         self.wish(&Wish::Sweep);
+        self.wake();
         while self.lives {
             if self.listen() {
                 return;
@@ -178,8 +186,7 @@ impl AsFd for Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.wish(&Wish::End);
-        // Somebody may have stopped it.
-        let _ = kill_process(self.pid, Signal::CONT);
+        self.wake();
         while matches!(waitpid(Some(self.pid), WaitOptions::empty()), Err(Errno::INTR)) {}
         if ADOPTS.load(Ordering::Relaxed) {
             let _ = end_descendants();
