@@ -4,7 +4,9 @@ comes of it on one, and whatever goes wrong ends it everywhere, with its reason,
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -74,10 +76,10 @@ def until(true, what):
 class Spread:
     """A run over several domains: the head and its agents."""
 
-    def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=()):
+    def __init__(self, ligament, directory, model, *arguments, domains=2, join=None, agent=(), before_agent=()):
         self.directory, self.processes, self.texts, self.threads = directory, [], [], []
         self.start(
-            [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1",
+            [ligament, "run", str(model), "--domains", str(domains), "--listen", "127.0.0.1", "--overcommit",
              "--run-dir", str(directory), *arguments], model.parent,
         )
         invitation = directory / "invitation"
@@ -86,8 +88,8 @@ class Spread:
             assert invitation.stat().st_mode & 0o777 == 0o600
         for domain in range(1, domains + 1) if join is None else join:
             self.start(
-                [ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen", "127.0.0.1",
-                 *agent], model.parent,
+                [*before_agent, ligament, "agent", "--join", str(invitation), "--domain", str(domain), "--listen",
+                 "127.0.0.1", *agent], model.parent,
             )
 
     def start(self, command, directory):
@@ -216,13 +218,25 @@ def test_ctrl_c_at_the_head_ends_all_domains(spread, pair):
     assert run.record()["state"] == "interrupted"
 
 
-def test_an_agent_that_is_killed_is_named_and_nothing_of_the_run_is_left(spread, pair):
-    run = spread(pair(WAITS), *APART, "--patience", "2s")
+@pytest.mark.parametrize("encryption", [(), ("--no-encryption",)], ids=["encrypted", "not encrypted"])
+def test_an_agent_that_is_killed_is_named_with_how_it_ended_long_before_patience_does(spread, pair, encryption):
+    run = spread(pair(WAITS), *APART, "--patience", "1h", *encryption)
     says_last_words(run)
     run.processes[2].kill()
     statuses = run.wait()
     assert statuses[:2] == [1, 1]
-    assert "(domain 2) vanished" in run.record()["reason"], run.text()
+    reason = run.record()["reason"]
+    assert reason.startswith("the agent on ") and "(domain 2) is gone: it was " in reason, run.text()
+    assert "killed by SIGKILL" in reason and "one process that it had left was ended" in reason, run.text()
+    assert reason in run.text(1), "the other domain is told the same"
+
+
+def test_an_agent_that_is_killed_before_all_have_come_is_not_waited_for(spread, pair):
+    run = spread(pair(WAITS), *APART, join=(1,))
+    until(lambda: "domain 1 has joined" in run.text(), "it has joined")
+    run.processes[1].kill()
+    assert run.wait()[0] == 1
+    assert run.record()["reason"].startswith("the agent of domain 1 is gone: it was killed by SIGKILL"), run.text()
 
 
 def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
@@ -235,8 +249,9 @@ def test_when_the_head_is_killed_no_instance_is_left_anywhere(spread, pair):
 
 def test_a_domain_that_never_comes_is_named_and_the_others_are_told(spread, pair):
     run = spread(pair(WAITS), *APART, "--join-timeout", "2s", join=(1,))
-    statuses = run.wait()
-    assert statuses[0] != 0 and statuses[1] == 1
+    assert run.wait() == [1, 1]
+    record = run.record()
+    assert record["state"] == "failed" and "the agent of domain 2 has not joined" in record["reason"]
     assert "the agent of domain 2 has not joined the run within 2.00 s (1 of 2 came)" in run.text()
     assert "goes without domain 1" in run.text(1)
 
@@ -278,6 +293,69 @@ def test_a_file_that_cannot_come_back_is_named_and_kept_where_it_is(spread, pair
     assert [path.name for path in scratch.rglob("odd-*")] == [os.fsdecode(b"odd-\xff")]
 
 
+@pytest.mark.parametrize("places", [("1=macro", "2=micro"), ("0=macro", "1=micro"), ("1=macro", "0=micro")])
+def test_ports_of_which_only_one_has_slots_are_found_across_domains(spread, python_program, tmp_path, places):
+    file = tmp_path / "slots.ymmsl"
+    file.write_text(MODEL.format(
+        macro=python_program("macro", MACRO), micro=python_program("micro", MICRO.replace('["in"]', '["in[]"]'))
+    ))
+    run = spread(file, *(word for place in places for word in ("--on", place)))
+    assert run.wait() == [1, 1, 1]
+    reason = run.record()["reason"]
+    assert "cannot take part: " in reason and "joined to" in reason and '"[]"' in reason, run.text()
+    assert "micro.in" in reason and "macro.out" in reason, reason
+
+
+# Of agents whose clocks are ten hours off: the time of day, and the time since the machine was started.
+CLOCKS = {
+    "behind": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "-10h"],
+    "ahead": ["env", "FAKETIME_DONT_FAKE_MONOTONIC=1", "faketime", "-f", "+10h"],
+    "started earlier": ["unshare", "--time", "--kill-child", "--monotonic", "36000", "--boottime", "36000"],
+}
+
+
+def timeline_of(run):
+    """When each instance registered and ended, and the intervals in which it waited for a message (s)."""
+    names, causes, now, lives, waits = {}, {}, {}, {}, {}
+    for line in (run.directory / "timeline").read_text().splitlines()[2:]:
+        kind, *fields = line.split()
+        if kind == "i":
+            names[fields[0]] = fields[2]
+            waits[fields[2]] = []
+        elif kind == "c":
+            causes[fields[0]] = fields[2]
+        elif kind in "be":
+            now[fields[0]] = int(fields[1])
+            lives.setdefault(names[fields[0]], []).append(int(fields[1]) / 1e9)
+        elif kind == "p":
+            now[fields[0]] += int(fields[1])
+        elif kind == "x":
+            begin = now[fields[0]] + int(fields[1])
+            end = now[fields[0]] = begin + int(fields[2])
+            if causes[fields[3]] == "message":
+                waits[names[fields[0]]].append((begin / 1e9, end / 1e9))
+    return lives, waits
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_clocks_that_are_hours_apart_matter_nowhere(spread, pair, clock):
+    # Not by time.sleep, whose absolute time libfaketime gets wrong.
+    run = spread(pair("__import__('select').select([], [], [], 1)"), *APART, before_agent=CLOCKS[clock])
+    assert run.wait() == [0, 0, 0], run.text()
+    record = run.record()
+    lives, waits = timeline_of(run)
+    for name, (begin, end) in lives.items():
+        assert 0 <= begin <= end <= record["duration"], f"{name} lived from {begin} to {end} s: {record['duration']} s"
+    # While macro waited for longest, micro slept: it did not wait for macro.
+    begin, end = max(waits["macro"], key=lambda wait: wait[1] - wait[0])
+    middle = (begin + end) / 2
+    assert not [wait for wait in waits["micro"] if wait[0] < middle < wait[1]], (begin, end, waits["micro"])
+    said = [line.split()[0] for line in (run.directory / "manager.log").read_text().splitlines()
+            if line[:4].isdigit() and line[4] == "-"]
+    assert len(said) > 3 and said == sorted(said), "the log is in the order of the head's clock"
+    assert record["started"] <= said[0] and said[-1] <= record["ended"], (record["started"], said, record["ended"])
+
+
 def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, tmp_path):
     copy = tmp_path / "copy"
     copy.write_text("{}")
@@ -286,3 +364,185 @@ def test_an_invitation_that_others_can_read_is_refused(spread, pair, ligament, t
         [ligament, "agent", "--join", str(copy), "--domain", "1"], capture_output=True, text=True, timeout=LIMIT
     )
     assert told.returncode == 1 and "can be read" in told.stderr
+
+
+# ---- light programs: one process of many components, of which others are joined to it from elsewhere
+TOWN = """
+instance = Instance({Operator.O_I: ["weather[]"], Operator.S: ["heat[]"]})
+while instance.reuse_instance():
+    houses = range(instance.get_port_length("weather"))
+    for hour in range(5):
+        for house in houses:
+            instance.send("weather", Message(float(hour), data=100 * house + hour), slot=house)
+        assert [instance.receive("heat", slot=house).data for house in houses] == [
+            1 + 100 * house + hour for house in houses]
+open("result", "w").write("every house answered")
+"""
+
+HOUSE = """
+class House(Submodel):
+    def __init__(self, instance):
+        pass
+    def initialise(self, instance):
+        message = instance.receive("outside")
+        self.hour, self.number, self.done = message.timestamp, message.data, False
+        FAILS
+    def is_done(self):
+        return self.done
+    def observe(self, instance):
+        pass
+    def solve(self, instance):
+        self.done = True
+    def observe_final(self, instance):
+        if self.number is not None:
+            instance.send("heat", Message(self.hour, data=self.number + 1))
+run_light(House)
+"""
+
+
+@pytest.fixture
+def town(python_program, tmp_path):
+    """The model of a town and twelve houses, which are one process."""
+
+    def write(fails="pass", ligament=""):
+        file = tmp_path / "town.ymmsl"
+        file.write_text(f"""ymmsl_version: v0.1
+model:
+  name: heating
+  components:
+    town: {{implementation: town, ports: {{o_i: weather, s: heat}}}}
+    house: {{implementation: house, multiplicity: 12, ports: {{f_init: outside, o_f: heat}}}}
+  conduits:
+    town.weather: house.outside
+    house.heat: town.heat
+implementations:
+  town: {python_program("town", TOWN)}
+  house: {python_program("house", HOUSE.replace("FAILS", fails))}
+ligament:
+  light: [house]
+{ligament}""")
+        return file
+
+    return write
+
+
+@pytest.mark.parametrize("places", [("1=town", "2=house"), ("0=house", "2=town"), ("0=town", "1=house")])
+def test_a_light_program_and_a_code_of_another_domain_exchange_all_messages(spread, town, places):
+    run = spread(town(), *(word for place in places for word in ("--on", place)))
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/town/workdir/result").read_text() == "every house answered"
+    where = {one["domain"] for one in run.record()["instances"] if one["name"] != "town"}
+    pids = {one["pid"] for one in run.record()["instances"] if one["name"] != "town"}
+    assert len(where) == 1 and len(pids) == 1, "one process runs all houses"
+    assert all(one["state"] == "done" for one in run.record()["instances"])
+
+
+def test_light_components_are_placed_together_where_nobody_says_where(spread, town):
+    run = spread(town())
+    assert run.wait() == [0, 0, 0], run.text()
+    assert len({one["domain"] for one in run.record()["instances"] if one["name"] != "town"}) == 1
+
+
+def test_light_components_that_are_to_be_in_two_domains_are_refused_before_anything_starts(spread, town):
+    run = spread(town(), "--on", "1=house[3]", "--on", "2=house[4]")
+    assert run.wait() == [2, 1, 1], "the others are told, and do not wait for a run that will not be"
+    assert "house" in run.text() and "one process" in run.text(), run.text()
+    assert all("goes without domain" in run.text(agent) for agent in (1, 2))
+
+
+
+def test_a_light_component_that_fails_elsewhere_is_the_one_that_is_named(spread, town):
+    run = spread(town("assert self.number != 703"), "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["reason"].startswith("house[7] "), run.text()
+
+
+def test_a_knot_of_a_light_component_and_a_code_elsewhere_is_found(spread, town):
+    run = spread(town("self.number = None if self.number == 302 else self.number"), "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert run.record()["reason"].startswith("deadlock: ") and "house[3]" in run.record()["reason"], run.text()
+
+
+def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
+    run = spread(town("__import__('os').kill(__import__('os').getpid(), 9) if self.number == 302 else None"),
+                 "--on", "1=town", "--on", "2=house")
+    assert run.wait() == [1, 1, 1]
+    assert "SIGKILL" in run.record()["reason"] and "house" in run.record()["reason"], run.text()
+
+
+# ---- whoever talks nonsense to the socket at which an agent's own instances register
+def agent_socket(process):
+    """The abstract name of the socket at which a process listens, which the kernel shows."""
+    inodes = set()
+    for fd in Path(f"/proc/{process.pid}/fd").iterdir():
+        link = os.readlink(fd)
+        if link.startswith("socket:["):
+            inodes.add(link[len("socket:["):-1])
+    for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
+        fields = line.split()
+        if len(fields) == 8 and fields[3] == "00010000" and fields[6] in inodes and fields[7].startswith("@ligament-"):
+            return "\0" + fields[7][1:]
+    raise AssertionError(f"process {process.pid} listens at no socket")
+
+
+def half_open(name):
+    """Two hundred that say nothing; they stay until the test ends."""
+    made = []
+    for _ in range(200):
+        made.append(socket.socket(socket.AF_UNIX))
+        made[-1].connect(name)
+    return made
+
+
+def saying(*pieces):
+    """One that says these pieces, and hears what comes back."""
+
+    def say(name):
+        stranger = socket.socket(socket.AF_UNIX)
+        stranger.settimeout(LIMIT)
+        stranger.connect(name)
+        try:
+            for piece in pieces:
+                stranger.sendall(piece)
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(65536):
+                pass
+        except OSError:
+            pass  # it was closed
+        return [stranger]
+
+    return say
+
+
+def another_user(name):
+    """What another user of this machine is told."""
+    script = ("import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX)\n"
+              "s.connect('\\0' + sys.argv[1]); print(s.recv(4096))")
+    told = subprocess.run([sys.executable, "-c", script, name[1:]], capture_output=True, text=True, timeout=LIMIT)
+    assert "this run belongs to user" in told.stdout, told.stdout + told.stderr
+    return []
+
+
+KNOCKS = {
+    "half open": half_open,
+    "garbage": saying(os.urandom(4096)),
+    "oversized": saying(b"\xff" * 8, bytes(1 << 20)),
+    "slow": saying(*[b"x"] * 64),
+    "closing": lambda name: [one.close() for one in half_open(name)],
+    "another user": another_user,
+}
+
+
+@pytest.mark.parametrize("kind", KNOCKS)
+def test_nonsense_at_the_socket_of_an_agent_does_not_disturb_its_run(spread, pair, tmp_path, kind):
+    if kind == "another user" and os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+    go_on = tmp_path / "go-on"
+    run = spread(pair(f"[None for _ in iter(lambda: __import__('time').sleep(0.01) or os.path.exists('{go_on}'), True)]"),
+                 *APART)
+    says_last_words(run)
+    held = [KNOCKS[kind](agent_socket(process)) for process in run.processes]
+    go_on.touch()
+    assert run.wait() == [0, 0, 0], run.text()
+    assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
+    del held

@@ -30,7 +30,7 @@ class SpreadRun:
         self.environment = {**os.environ, **(environment or {})}
         self.folder = folder
         words = [*prefix, command, "run", model, "--run-dir", self.directory, "--domains", len(self.hosts) - 1,
-                 "--listen", self.listen[0], *([] if encrypt else ["--no-encryption"]), *options]
+                 "--listen", self.listen[0], "--overcommit", *([] if encrypt else ["--no-encryption"]), *options]
         for domain, names in (on or {}).items():
             for name in names:
                 words += ["--on", f"{domain}={name}"]

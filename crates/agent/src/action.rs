@@ -50,6 +50,11 @@ pub enum Report {
     },
     /// The run begins to end.
     Ending(Outcome),
+    /// Which ports of an instance that is joined to other domains have slots; right after it has registered.
+    Slots {
+        instance: u32,
+        slots: Vec<bool>,
+    },
 }
 
 /// What the host of an agent wants of it.
@@ -59,6 +64,8 @@ pub enum Order {
     Budget { channel: u32, bytes: u64 },
     /// These instances are to look once more for what they wait for, and to note this round on their status pages.
     Look { round: u64, instances: Vec<u32> },
+    /// An instance has registered elsewhere, and which of its ports have slots there.
+    Slots { instance: u32, slots: Vec<bool> },
     /// The run cannot go on. The reason is a sentence.
     Fail(String),
     /// The run ends, or has ended, elsewhere in this way.

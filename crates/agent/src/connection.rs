@@ -88,6 +88,11 @@ impl Connection {
         self.inner.get_ref().socket.borrow_mut().flush()
     }
 
+    /// Closes it for both sides, now; who watches it hears of that and lets go of it.
+    pub fn shut(&self) {
+        let _ = rustix::net::shutdown(self.inner.get_ref().socket.borrow().as_fd(), rustix::net::Shutdown::Both);
+    }
+
     /// It is to be closed once all is sent.
     pub fn close_when_flushed(&self) {
         self.inner.get_ref().closing.set(true);

@@ -367,9 +367,8 @@ impl Core {
         match order {
             Order::Budget { channel, bytes } => self.set_budget(channel, bytes),
             Order::Look { round, instances } => self.look_again(round, &instances),
-            Order::Fail(what) => {
-                self.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
-            }
+            Order::Slots { instance, slots } => self.slots_elsewhere(instance, slots.into()),
+            Order::Fail(what) => self.stop(Outcome::failed(what)),
             Order::End(outcome) => self.end_with_others(outcome),
             Order::Hurry => self.grace_is_over(),
             Order::Release => self.release(),

@@ -10,7 +10,7 @@ use crate::connection::Connection;
 use crate::core::Core;
 use crate::custody::{Custody, Gained};
 use crate::memory::Ledger;
-use crate::outcome::{Exit, Failure, Outcome};
+use crate::outcome::{Exit, Outcome};
 use crate::plan::Plan;
 use crate::sys::{exit_of, pidfd, push_one, random_hex, watched};
 use ligament_carrier::Heard;
@@ -502,6 +502,7 @@ impl<'h> Driver<'h> {
         };
         match connection.flush() {
             Ok(true) if connection.is_closing() => {
+                connection.shut();
                 self.connections.remove(&link);
                 self.core.closed(link);
             }
@@ -602,7 +603,7 @@ impl<'h> Driver<'h> {
 
     /// The run fails for a reason that no instance gave.
     fn fail(&mut self, what: String) {
-        let actions = self.core.stop(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }));
+        let actions = self.core.stop(Outcome::failed(what));
         self.act(actions);
     }
 

@@ -89,3 +89,10 @@ pub enum Outcome {
     /// By a signal to the run itself.
     Interrupted,
 }
+
+impl Outcome {
+    /// It failed, and not because of an instance; why.
+    pub fn failed(what: String) -> Outcome {
+        Outcome::Failed(Failure { instance: None, what, said: None, exit: None })
+    }
+}

@@ -132,6 +132,9 @@ pub(crate) struct Agent {
     /// Show nothing but errors.
     #[arg(short, long)]
     pub quiet: bool,
+    /// End when whoever reads what this prints is gone: what starts agents says so to them.
+    #[arg(long, hide = true)]
+    pub launched: bool,
 }
 
 #[derive(Debug, clap::Args)]

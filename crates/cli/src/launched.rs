@@ -23,6 +23,9 @@ impl Launched {
     /// Agents as a site wants them.
     pub fn new(machines: &Machines, site: &Site, spreading: &Spreading) -> Launched {
         let mut arguments = vec!["--quiet".to_owned()];
+        if machines.launcher != LauncherKind::None {
+            arguments.push("--launched".to_owned());
+        }
         let mut tell = |option: &str, value: Option<String>| {
             arguments.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
         };

@@ -23,6 +23,7 @@ mod run;
 pub mod runtime;
 mod site;
 mod spread;
+mod strangers;
 mod submit;
 mod timeline;
 mod view;

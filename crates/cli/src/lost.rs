@@ -1,17 +1,19 @@
 //! What is written down, by the guard, of a run whose own process is gone: the reason, in its log and its record.
 
 use crate::client::record_of;
+use ligament_launch::Loss;
 use ligament_manager::{Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
 
 /// Writes that the run has failed, and why; `record` is what is known if none was written yet. A run that had ended
 /// and written so before its process went is left as it is.
-pub(crate) fn write_down(run: &RunDirectory, began: Moment, record: RunRecord, why: &str) {
+pub(crate) fn write_down(run: &RunDirectory, began: Moment, record: RunRecord, loss: &Loss) {
+    let why = format!("the process of the run itself ({}) is gone: {}", loss.pid, loss.how());
     let pid = record.pid;
     let mut record = record_of(run).unwrap_or(record);
     if record.state == RunState::Running {
         let now = Moment::now();
         record.state = RunState::Failed;
-        record.reason = Some(why.to_owned());
+        record.reason = Some(why.clone());
         record.ended = Some(now.rfc3339());
         record.duration = Some(now.0.saturating_sub(began.0) as f64 / 1e3);
         crate::complain(&format!("the run {} failed: {why}", record.run));

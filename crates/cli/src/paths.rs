@@ -100,7 +100,9 @@ pub(crate) fn farewell(
     let Ok(mut events) = event_loop() else { return };
     while !left.is_empty() && Instant::now() < until {
         match hear(&mut events, &mut heard, until) {
-            Ok(Call::Heard(Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }))) => {
+            Ok(Call::Heard(Heard::Path(
+                Event::Ended { domain } | Event::GivenUp { domain, .. } | Event::Gone { domain, .. },
+            ))) => {
                 left.remove(&domain);
             }
             Ok(Call::Heard(_) | Call::Nothing) => {}

@@ -104,10 +104,7 @@ impl Spreading {
             name: None,
             cores: self.cores,
             agent_cores: Some(0),
-            place: PlaceOptions {
-                spread: model.ligament.spread.unwrap_or(true),
-                overcommit: model.ligament.overcommit.unwrap_or(true),
-            },
+            place: PlaceOptions::of(&model.ligament),
             agents,
         })
     }

@@ -5,6 +5,7 @@ use crate::command::Command;
 use crate::descendants::end_descendants;
 use crate::keeper;
 use crate::line::{News, Wish};
+use crate::loss::Loss;
 use crate::process::Ended;
 use crate::sys::{self, Side};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -52,11 +53,11 @@ pub struct Guard {
 
 impl Guard {
     /// Forks it off. It has a process group of its own, so that Ctrl-C does not reach it. If this process then goes
-    /// without dropping the guard, the guard ends all that came of it and calls `lost` with the words for that.
+    /// without dropping the guard, the guard ends all that came of it and calls `lost`.
     ///
     /// # Errors
     /// No process, or no pair of sockets, can be made.
-    pub fn start(lost: impl FnOnce(&str)) -> io::Result<Guard> {
+    pub fn start(lost: impl FnOnce(&Loss)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
         // What is free here would be the guard's as well, for as long as it lives.
@@ -102,6 +103,9 @@ impl Guard {
             match send(&self.line, &bytes[said..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(count) => said += count,
                 Err(Errno::AGAIN) => {
+                    if matches!(wish, Wish::Sweep | Wish::End) {
+                        self.wake();
+                    }
                     let mut fds = [PollFd::new(&self.line, PollFlags::IN | PollFlags::OUT)];
                     let _ = poll(&mut fds, None);
                     if fds[0].revents().intersects(PollFlags::IN) {
@@ -113,6 +117,12 @@ impl Guard {
             }
         }
         self.lives
+    }
+
+    /// Lets the guard go on, if somebody has stopped it. After an end was said: a guard that goes on before that would
+    /// begin to start whom it was asked to start.
+    fn wake(&self) {
+        let _ = kill_process(self.pid, Signal::CONT);
     }
 
     /// Takes in what the guard says next, waiting for it. Gives whether that was that it has swept.
@@ -138,9 +148,8 @@ impl Guard {
 
     /// Ends all that is left of what came of the run, and waits for its end.
     pub fn sweep(&mut self) {
-        // Somebody may have stopped it.
-        let _ = kill_process(self.pid, Signal::CONT);
         self.wish(&Wish::Sweep);
+        self.wake();
         while self.lives {
             if self.listen() {
                 return;
@@ -177,8 +186,7 @@ impl AsFd for Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.wish(&Wish::End);
-        // Somebody may have stopped it.
-        let _ = kill_process(self.pid, Signal::CONT);
+        self.wake();
         while matches!(waitpid(Some(self.pid), WaitOptions::empty()), Err(Errno::INTR)) {}
         if ADOPTS.load(Ordering::Relaxed) {
             let _ = end_descendants();
@@ -363,7 +371,7 @@ mod tests {
         let (output, said) = (file("gone"), file("gone-said"));
         // A process in between plays the run and is gone without a word.
         let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |_: &str| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
+            let lost = |_: &Loss| std::fs::write(&said, format!("started: {}", output.exists())).unwrap();
             let guard = asked_while_stopped(&output, Guard::start(lost).unwrap());
             std::fs::write(said.with_extension("pid"), guard.pid().to_string()).unwrap();
             sys::exit_now(0);
@@ -414,7 +422,7 @@ mod tests {
         // A process in between plays the run and is gone without a word.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
         let Side::Parent(run) = sys::fork().unwrap() else {
-            let lost = |why: &str| std::fs::write(&path, why).unwrap();
+            let lost = |loss: &Loss| std::fs::write(&path, format!("{loss:?}")).unwrap();
             let mut guard = Guard::start(lost).unwrap();
             guard.watch(watch);
             guard.watch(forget);
@@ -433,7 +441,7 @@ mod tests {
                 _ => std::thread::yield_now(),
             }
         };
-        assert!(why.contains(&format!("({}) is gone", run.as_raw_nonzero())), "{why}");
+        assert!(why.contains(&format!("pid: {},", run.as_raw_nonzero())), "{why}");
         std::fs::remove_file(said).unwrap();
     }
 }

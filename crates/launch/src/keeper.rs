@@ -3,10 +3,11 @@
 
 use crate::descendants::end_descendants;
 use crate::line::{News, Wish};
+use crate::loss::{how_ended, Loss};
 use crate::process::{end_group, Ended};
 use crate::sys;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -35,12 +36,16 @@ struct Keeper {
 }
 
 /// The whole life of the guard's process. `lost` is called if the run's process goes without a word, when all is
-/// ended; it is given the words for that.
-pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&str)) -> i32 {
+/// ended.
+pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
     match Keeper::prepare(line, parent) {
         Ok((mut keeper, ends, run)) => {
             let over = keeper.serve(&ends, run.as_ref());
-            keeper.end(over, parent, lost)
+            let how = match (over, &run) {
+                (Over::Lost, Some(run)) => how_ended(run.as_fd(), parent),
+                _ => None,
+            };
+            keeper.end(over, |left| lost(&Loss { pid: parent.as_raw_nonzero().get() as u32, ended: how, left }))
         }
         // The run sees that the line is closed.
         Err(error) => {
@@ -170,22 +175,14 @@ impl Keeper {
         }
     }
 
-    /// Ends what is left; then, if the run is gone, says so.
-    fn end(&mut self, over: Over, run: Pid, lost: impl FnOnce(&str)) -> i32 {
+    /// Ends what is left; then, if the run is gone, says so, with how many processes that were.
+    fn end(&mut self, over: Over, lost: impl FnOnce(usize)) -> i32 {
         if over == Over::Lost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
         }
         let ended = complain_of(end_descendants());
         if over == Over::Lost {
-            let processes = match ended {
-                0 => "none of its processes was left".to_owned(),
-                1 => "one process that it had left was ended".to_owned(),
-                count => format!("{count} processes that it had left were ended"),
-            };
-            lost(&format!(
-                "the process of the run itself ({}) is gone: it was killed, or it crashed; {processes}",
-                run.as_raw_nonzero()
-            ));
+            lost(ended);
         }
         i32::from(over == Over::Lost)
     }

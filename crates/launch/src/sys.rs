@@ -1,7 +1,7 @@
 //! The unsafe part: forking the guard, what a process does between its birth and its program, and the few calls of the
 //! system that only C's library offers.
 
-use rustix::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 use std::ffi::CString;
 use std::io;
@@ -202,6 +202,24 @@ pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
         check(libc::syscall(libc::SYS_close_range, KEPT + 1, libc::c_uint::MAX, 0) as i32)?;
         Ok(OwnedFd::from_raw_fd(KEPT))
     }
+}
+
+/// How a process ended that its parent has waited for, as wait(2) has it, where the kernel can tell (Linux 6.15).
+pub fn exit_of_reaped(process: BorrowedFd<'_>) -> Option<i32> {
+    /// `struct pidfd_info` of linux/pidfd.h, in its first version.
+    #[repr(C)]
+    struct Info {
+        mask: u64,
+        cgroup: u64,
+        ids: [u32; 11],
+        exit: i32,
+    }
+    const EXIT: u64 = 1 << 3;
+    const GET_INFO: libc::c_ulong = 0xc040_ff0b;
+    let mut info = Info { mask: EXIT, cgroup: 0, ids: [0; 11], exit: 0 };
+    // SAFETY: the number of the call says how long the structure is, 64 bytes, and no more is written.
+    check(unsafe { libc::ioctl(process.as_raw_fd(), GET_INFO as _, &raw mut info) }).ok()?;
+    (info.mask & EXIT != 0).then_some(info.exit)
 }
 
 fn check(returned: i32) -> io::Result<i32> {

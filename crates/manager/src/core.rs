@@ -88,6 +88,8 @@ impl<N: Names> Manager<N> {
                     text: format!("registered ({language}, process {pid}{others})"),
                 }
             }
+            // Of those elsewhere the head's own agent is told.
+            Report::Slots { .. } => return None,
             Report::Exited { instance, exit } => {
                 for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == instance) {
                     *own = Some(exit);

@@ -14,6 +14,8 @@ pub enum Event {
     PathDown { domain: u32 },
     /// The path is over for good, and not as it should be.
     GivenUp { domain: u32, why: String },
+    /// The domain's process is gone without a word, and so the path is over; who outlived it there says why.
+    Gone { domain: u32, why: String },
     /// Both ends have said that nothing more comes, and everything has arrived.
     Ended { domain: u32 },
     /// Somebody knocked and was not let in; nothing was said to them.

@@ -4,8 +4,11 @@ use crate::codec::Codec;
 use crate::greeting::{welcomed, Hello, HELLO_BYTES, WELCOME_BYTES};
 use crate::incoming::Incoming;
 use crate::keys::RunKeys;
+use crate::secure::Security;
+use crate::tls::Tls;
 use crate::{Cargo, Compression, MessageId, Nanos};
 use ligament_path::Path;
+use std::io::IoSliceMut;
 
 /// Reads bytes as a greeting, as they are and with the proof that would belong to them.
 pub fn greeting(bytes: &[u8]) {
@@ -20,6 +23,13 @@ pub fn greeting(bytes: &[u8]) {
         proved[96..].copy_from_slice(&tag);
         if let Ok(read) = Hello::decode(&proved, &keys, &prover) {
             assert_eq!(read.encode(&keys, &prover), proved, "what is read is written the same");
+        }
+        // A last word is said in a greeting of its own.
+        proved[12] = 2;
+        let tag = prover.prove("hello", &[&proved[..96]]);
+        proved[96..].copy_from_slice(&tag);
+        if let Ok(read) = Hello::decode(&proved, &keys, &prover) {
+            assert!(read.last_word, "the flag is heard");
         }
         if let Some(welcome) = bytes[HELLO_BYTES..].first_chunk::<WELCOME_BYTES>() {
             assert_eq!(welcomed(&prover, hello, welcome), None);
@@ -42,6 +52,57 @@ pub fn frames(bytes: &[u8], part: usize, path: &mut Path, cargo: &mut dyn Cargo,
             break;
         }
     }
+}
+
+/// Reads bytes, in parts of `part` bytes, as what comes while hands are shaken, at either end.
+pub fn handshake(bytes: &[u8], part: usize) {
+    let security = Security::new(&RunKeys::from_secret([7; 32]));
+    for mut end in [security.dialler(), security.listener()].into_iter().flatten() {
+        assert_eq!(given(&mut end, bytes, part), 0, "nobody has said anything yet");
+    }
+}
+
+/// Reads bytes, in parts of `part` bytes, as records on a connection whose ends have shaken hands.
+pub fn records(bytes: &[u8], part: usize) {
+    let security = Security::new(&RunKeys::from_secret([7; 32]));
+    let (Ok(mut one), Ok(mut other)) = (security.dialler(), security.listener()) else { return };
+    while !one.unsent().is_empty() || !other.unsent().is_empty() {
+        pass(&mut one, &mut other);
+        pass(&mut other, &mut one);
+    }
+    for mut end in [one, other] {
+        assert_eq!(given(&mut end, bytes, part), 0, "nobody guesses a seal");
+    }
+}
+
+/// Hands on what one end has to say.
+fn pass(from: &mut Tls, to: &mut Tls) {
+    while !from.unsent().is_empty() {
+        let room = to.room();
+        let some = from.unsent().len().min(room.len());
+        room[..some].copy_from_slice(&from.unsent()[..some]);
+        from.sent(some);
+        to.came(some).expect("they hold the same keys");
+    }
+}
+
+/// How many bytes an end takes for said when these come to it.
+fn given(end: &mut Tls, bytes: &[u8], part: usize) -> usize {
+    let mut taken = 0;
+    let mut into = [0; 4096];
+    for part in bytes.chunks(part.max(1)) {
+        let room = end.room();
+        let some = part.len().min(room.len());
+        room[..some].copy_from_slice(&part[..some]);
+        if end.came(some).is_err() {
+            break;
+        }
+        match end.take(&mut [IoSliceMut::new(&mut into)]) {
+            Ok(bytes) => taken += bytes,
+            Err(_) => break,
+        }
+    }
+    taken
 }
 
 /// The memory of messages that arrive, up to some MiB.

@@ -6,10 +6,14 @@ use ligament_path::StreamId;
 
 const MAGIC: [u8; 8] = *b"LIGAMENT";
 const VERSION: u32 = 1;
+/// Flags of a hello.
 const ENCRYPTED: u32 = 1;
+const LAST_WORD: u32 = 2;
 pub(crate) const HELLO_BYTES: usize = 128;
 pub(crate) const WELCOME_BYTES: usize = 80;
 pub(crate) const PROOF_BYTES: usize = 32;
+/// A last word, filled up with zeros.
+pub(crate) const LAST_WORD_BYTES: usize = 512;
 /// The most streams of a path.
 pub(crate) const MOST_STREAMS: u16 = 64;
 
@@ -21,6 +25,8 @@ pub(crate) type Boot = [u8; 16];
 pub struct Hello {
     /// Whether everything after it is encrypted.
     pub encrypt: bool,
+    /// Whether this is no stream: the domain's process is gone, and who outlived it will say why.
+    pub last_word: bool,
     /// Who dials, and whom they want.
     pub from: u32,
     pub to: u32,
@@ -38,7 +44,9 @@ impl Hello {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12..16].copy_from_slice(&if self.encrypt { ENCRYPTED } else { 0 }.to_le_bytes());
+        let flag = |is, flag| if is { flag } else { 0 };
+        let flags = flag(self.encrypt, ENCRYPTED) | flag(self.last_word, LAST_WORD);
+        bytes[12..16].copy_from_slice(&flags.to_le_bytes());
         bytes[16..32].copy_from_slice(&keys.run());
         bytes[32..48].copy_from_slice(&self.boot);
         bytes[48..52].copy_from_slice(&self.from.to_le_bytes());
@@ -73,11 +81,12 @@ impl Hello {
             return Err("it does not hold the run's keys".into());
         }
         let stream = u16::from_le_bytes(bytes[56..58].try_into().expect("two bytes"));
-        if stream >= MOST_STREAMS || bytes[58..60] != [0, 0] || u32_at(12) & !ENCRYPTED != 0 {
+        if stream >= MOST_STREAMS || bytes[58..60] != [0, 0] || u32_at(12) & !(ENCRYPTED | LAST_WORD) != 0 {
             return Err("a greeting that makes no sense".into());
         }
         Ok(Hello {
-            encrypt: u32_at(12) == ENCRYPTED,
+            encrypt: u32_at(12) & ENCRYPTED != 0,
+            last_word: u32_at(12) & LAST_WORD != 0,
             from: u32_at(48),
             to: u32_at(52),
             boot: bytes[32..48].try_into().expect("16 bytes"),

@@ -2,7 +2,9 @@
 //! nothing until the dialler has proved itself.
 
 use crate::connection::{Connection, Got};
-use crate::greeting::{proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, PROOF_BYTES, WELCOME_BYTES};
+use crate::greeting::{
+    proof, proved, welcome, welcomed, Boot, Hello, HELLO_BYTES, LAST_WORD_BYTES, PROOF_BYTES, WELCOME_BYTES,
+};
 use crate::keys::{random, Prover, RunKeys};
 use crate::secure::Security;
 use crate::socket;
@@ -20,12 +22,21 @@ pub(crate) struct House {
     pub security: Option<Security>,
 }
 
+impl House {
+    pub fn new(keys: RunKeys, me: u32, encrypt: bool, boot: Boot) -> House {
+        let security = encrypt.then(|| Security::new(&keys));
+        House { prover: keys.prover(), keys, me, boot, security }
+    }
+}
+
 /// Which stream is dialled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
     pub domain: u32,
     pub stream: StreamId,
     pub incarnation: u32,
+    /// Whether it is dialled only to say the last word of a domain.
+    pub last_word: bool,
 }
 
 /// A connection that is not a stream yet.
@@ -49,6 +60,8 @@ enum Step {
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// It was welcomed; its proof is due.
     Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
+    /// It has proved that it speaks for a domain that is gone; what it has to say is due.
+    LastWord { hello: Hello, coming: Coming<LAST_WORD_BYTES> },
 }
 
 /// So many bytes, of which some have come.
@@ -85,6 +98,8 @@ pub(crate) enum Progress {
     Answered { line: Line, boot: Boot },
     /// It is a stream now, dialled from there.
     Joined(Hello),
+    /// Whose process is gone, and why.
+    LastWord(Hello, String),
 }
 
 fn said(error: io::Error) -> String {
@@ -107,7 +122,7 @@ impl Guest {
     pub fn line(&self) -> Option<Line> {
         match &self.step {
             Step::Dialling(line) | Step::Welcome { line, .. } => Some(*line),
-            Step::Hello(_) | Step::Known { .. } | Step::Proof { .. } => None,
+            Step::Hello(_) | Step::Known { .. } | Step::Proof { .. } | Step::LastWord { .. } => None,
         }
     }
 
@@ -118,6 +133,7 @@ impl Guest {
             Step::Welcome { .. } => "it did not answer the greeting in time",
             Step::Hello(_) | Step::Known { .. } => "it did not say who it is in time",
             Step::Proof { .. } => "it did not prove who it is in time",
+            Step::LastWord { .. } => "it did not say its last word in time",
         }
     }
 
@@ -156,7 +172,17 @@ impl Guest {
                 if !proved(&house.prover, bytes, welcome, &answer) {
                     return Err("it only repeats what somebody else has said".into());
                 }
-                Ok(Progress::Joined(*hello))
+                if !hello.last_word {
+                    return Ok(Progress::Joined(*hello));
+                }
+                self.step = Step::LastWord { hello: *hello, coming: Coming::NONE };
+                self.advance(house)
+            }
+            Step::LastWord { hello, coming } => {
+                let Some(word) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
+                let end = word.iter().position(|&byte| byte == 0).unwrap_or(word.len());
+                let text = String::from_utf8_lossy(&word[..end]).into_owned();
+                Ok(Progress::LastWord(*hello, text))
             }
         }
     }
@@ -164,6 +190,7 @@ impl Guest {
     fn say_hello(&mut self, line: Line, house: &House) -> Result<(), String> {
         let hello = Hello {
             encrypt: house.security.is_some(),
+            last_word: line.last_word,
             from: house.me,
             to: line.domain,
             boot: house.boot,

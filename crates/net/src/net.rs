@@ -9,8 +9,7 @@ use crate::greeting::{Boot, MOST_STREAMS};
 use crate::guest::{Guest, House};
 use crate::keys::random;
 use crate::peer::{Peer, Standing};
-use crate::secure::Security;
-use crate::{now, Cargo, Event, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
+use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -43,8 +42,8 @@ pub struct Net {
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Guest>,
     peers: BTreeMap<u32, Peer>,
-    /// The last incarnation of each stream of each life of a domain whose hello was taken.
-    seen: HashMap<(u32, Boot, StreamId), u32>,
+    /// The last incarnation of each stream of each life of a domain whose hello was taken, and of its last word.
+    seen: HashMap<(u32, Boot, StreamId, bool), u32>,
     events: VecDeque<Event>,
     /// Guests and streams that may go on.
     ready: Vec<u64>,
@@ -59,8 +58,18 @@ impl Net {
     /// # Panics
     /// The kernel has no more descriptors, or no random numbers.
     pub fn new(keys: RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> Net {
-        let security = encrypt.then(|| Security::new(&keys));
-        let house = House { prover: keys.prover(), keys, me, boot: random(), security };
+        Net::of_house(House::new(keys, me, encrypt, random()), tuning)
+    }
+
+    /// The paths of a domain for which, if its process is gone without a word, another one can say so: `last_word`.
+    ///
+    /// # Panics
+    /// The kernel has no more descriptors.
+    pub fn with_last_word(last_word: &LastWord, tuning: Tuning) -> Net {
+        Net::of_house(last_word.house(), tuning)
+    }
+
+    fn of_house(house: House, tuning: Tuning) -> Net {
         Net {
             epoll: epoll::create(CreateFlags::CLOEXEC).expect("the kernel gives an epoll descriptor"),
             house,
@@ -256,6 +265,11 @@ impl Net {
 
     /// A path is over, and not as it should be.
     fn give_up(&mut self, domain: u32, why: String) {
+        self.part_from(domain, Event::GivenUp { domain, why });
+    }
+
+    /// Closes all that belongs to a path, for a reason that is told once.
+    fn part_from(&mut self, domain: u32, why: Event) {
         let Some(peer) = self.peers.get_mut(&domain) else { return };
         if matches!(peer.standing, Standing::GivenUp | Standing::Ended) {
             return;
@@ -271,6 +285,6 @@ impl Net {
             self.guests.remove(&token);
             self.owners.remove(&token);
         }
-        self.events.push_back(Event::GivenUp { domain, why });
+        self.events.push_back(why);
     }
 }

@@ -92,7 +92,7 @@ impl Peer {
         dialled.at = None;
         dialled.incarnation += 1;
         let address = self.addresses[dialled.next % self.addresses.len()];
-        Some((Line { domain, stream, incarnation: dialled.incarnation }, address))
+        Some((Line { domain, stream, incarnation: dialled.incarnation, last_word: false }, address))
     }
 
     /// A stream could not be dialled: the next address is tried, after a pause when all have been.

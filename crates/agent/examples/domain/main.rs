@@ -47,7 +47,7 @@ fn write_whole(path: &Path, text: &str) {
 /// `directory` has the model, the placement (the domain of each instance), and the invitation. Each domain writes where it
 /// listens to `address-N`; where it is reached stands in `reach-N`.
 fn domain(directory: &Path, me: u32) -> Outcome {
-    let mut guard = Guard::start(|why| eprintln!("{why}")).unwrap();
+    let mut guard = Guard::start(|loss| eprintln!("{}", loss.how())).unwrap();
     let domain_of: Vec<u32> = std::fs::read_to_string(directory.join("placement"))
         .unwrap()
         .split_whitespace()

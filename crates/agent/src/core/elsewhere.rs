@@ -2,8 +2,11 @@
 //! never started, signalled or awaited; else it registers and asks for memory as all do.
 
 use super::{Carries, Core};
-use crate::action::Action;
+use crate::action::{Action, Report};
+use crate::outcome::Failure;
 use crate::plan::PlannedInstance;
+use crate::ports::agree_with_peers;
+use std::sync::Arc;
 
 impl Core {
     /// The endpoints of this domain's own instances.
@@ -26,6 +29,34 @@ impl Core {
     pub(super) fn is_elsewhere(&self, instance: u32) -> Option<String> {
         let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance as usize];
         elsewhere.then(|| format!("\"{name}\" takes part in another domain of this run"))
+    }
+
+    /// What others have to know of the ports of an endpoint's instances that are joined to other domains.
+    pub(super) fn tell_slots(&self, endpoint: u32, out: &mut Vec<Action>) {
+        let is_elsewhere = |instance: u32| self.plan.instances[instance as usize].elsewhere;
+        for &instance in self.wiring.members(endpoint) {
+            let mut ends = self.wiring.ends(&self.plan, instance);
+            if !ends.any(|(_, peer)| is_elsewhere(peer.instance)) {
+                continue;
+            }
+            if let Some(slots) = &self.slotted[instance as usize] {
+                out.push(Action::Report(Report::Slots { instance, slots: slots.to_vec() }));
+            }
+        }
+    }
+
+    /// An instance has registered elsewhere, with these ports. Whether they fit those of its peers only the head can see:
+    /// it is told of all.
+    pub(super) fn slots_elsewhere(&mut self, instance: u32, slots: Arc<[bool]>) -> Vec<Action> {
+        let mut out = Vec::new();
+        let registered = |peer: u32| self.slotted[peer as usize].as_deref();
+        let agreed = agree_with_peers(&self.plan, &self.wiring, instance, &slots, registered);
+        self.slotted[instance as usize] = Some(slots);
+        if let Err(why) = agreed {
+            let what = format!("cannot take part: {why}");
+            self.fail(Failure { instance: Some(instance), what, said: None, exit: None }, &mut out);
+        }
+        out
     }
 
     /// The carrier has brought to others all that was sent here.

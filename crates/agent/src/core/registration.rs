@@ -192,6 +192,7 @@ impl Core {
             out.push(Action::Watch { instance: index, pid: caller.pid });
         }
         out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
+        self.tell_slots(index, out);
     }
 }
 

@@ -84,6 +84,7 @@ pub fn report_of(report: &Report) -> wire::Report {
         }
         Report::Remark { level, text } => wire::Report::Remark { level: *level, text: cut(text) },
         Report::Ending(outcome) => wire::Report::Ending(outcome_of(outcome)),
+        Report::Slots { instance, slots } => wire::Report::Slots { instance: *instance, slots: slots.clone() },
     }
 }
 
@@ -95,6 +96,7 @@ pub fn told_report(report: wire::Report) -> Report {
         wire::Report::Said { instance, level, text } => Report::Said { instance, level, text },
         wire::Report::Remark { level, text } => Report::Remark { level, text },
         wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
+        wire::Report::Slots { instance, slots } => Report::Slots { instance, slots },
     }
 }
 
@@ -105,7 +107,7 @@ pub fn order_of(order: &Order) -> Option<wire::Order> {
         Order::Look { round, instances } => wire::Order::Look { round: *round, instances: instances.clone() },
         Order::End(outcome) => wire::Order::End(outcome_of(outcome)),
         Order::Hurry => wire::Order::Hurry,
-        Order::Fail(_) | Order::Release => return None,
+        Order::Slots { .. } | Order::Fail(_) | Order::Release => return None,
     })
 }
 

@@ -66,6 +66,9 @@ impl Driver<'_> {
             Heard::Path(Event::GivenUp { domain, why }) => {
                 self.fail(format!("the path to domain {domain} was given up: {why}"));
             }
+            Heard::Path(Event::Gone { domain, why }) => {
+                self.fail(format!("the agent of domain {domain} is gone: {why}"));
+            }
             Heard::Control { .. } | Heard::Path(_) => {}
         }
     }

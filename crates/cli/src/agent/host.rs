@@ -1,6 +1,7 @@
 //! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that happens goes
 //! to the head.
 
+use super::launcher;
 use super::left::{identities, left_by};
 use crate::files::{see, Outgoing, INPUTS};
 use crate::observe::see_stopped_processes;
@@ -44,6 +45,8 @@ pub(super) struct Domain<'a> {
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
     headless: bool,
+    /// Whether it ends when what started it does, as long as that is there.
+    has_launcher: bool,
 }
 
 /// How it was.
@@ -86,6 +89,7 @@ impl<'a> Domain<'a> {
             surveyed: None,
             ending: None,
             headless: false,
+            has_launcher: false,
         };
         let mut staged = staged_for_each(begin, &home);
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
@@ -105,6 +109,11 @@ impl<'a> Domain<'a> {
             domain.outputs = Some(Outputs::new(begin.output, outputs));
         }
         Ok(domain)
+    }
+
+    /// It was started by a command that is to last as long.
+    pub fn with_launcher(self) -> Domain<'a> {
+        Domain { has_launcher: true, ..self }
     }
 
     fn prepare(
@@ -255,6 +264,11 @@ impl Host for Domain<'_> {
     }
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+        if self.has_launcher && launcher::is_gone() {
+            self.has_launcher = false;
+            self.tell(&FromAgent::Unable(launcher::GONE.to_owned()));
+            return vec![Order::Fail(format!("its agent has to go: {}", launcher::GONE)), Order::Release];
+        }
         if let Some(outputs) = &mut self.outputs {
             for (instance, said) in outputs.look() {
                 let (level, text) = match said {

@@ -3,6 +3,7 @@
 //! run directory is not to be seen, `stage` has the inputs sent before instances start, and `left` says what they leave.
 
 mod host;
+mod launcher;
 mod left;
 mod stage;
 
@@ -13,7 +14,8 @@ use host::Domain;
 use ligament_agent::domains::told_plan;
 use ligament_agent::memory::Spare;
 use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
-use ligament_net::{Event, Invitation, Listener, Net};
+use ligament_launch::Loss;
+use ligament_net::{Event, Invitation, LastWord, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
 use stage::{await_start, Inputs};
@@ -26,6 +28,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Variables from which a task that a launcher has started knows which of several it is, from 0.
 const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
+
+/// How often it is looked whether what started this agent is still there.
+const GLANCE: Duration = Duration::from_millis(250);
 
 /// Takes part in a run.
 pub(crate) fn agent(arguments: &Agent) -> i32 {
@@ -44,15 +49,24 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let lost = move |why: &str| {
-        crate::complain(&format!("the run {run}, domain {me}: {}", why.replace("the run itself", "its agent")))
+    let last_word = LastWord::new(invitation.clone(), me);
+    let word = last_word.clone();
+    let lost = move |loss: &Loss| {
+        let how = loss.how();
+        // So that the run ends now, and not when its head has lost patience.
+        let told = word.say(&how);
+        let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
+        crate::complain(&format!(
+            "the agent of domain {me} of the run {run} ({}) is gone: {how}{untold}",
+            loss.pid
+        ));
     };
     let mut guard = Guard::start(lost)
         .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
     let listener =
         Listener::bind(&arguments.listening.listen()).map_err(|error| format!("--listen: {error}"))?;
     let addresses = listener.addresses();
-    let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, tuning(arguments.patience));
+    let mut net = Net::with_last_word(&last_word, tuning(arguments.patience));
     net.listen(listener);
     let (carrier, mut heard) = connect(net)?;
     carrier.dial(0, invitation.head.clone(), STREAMS);
@@ -71,7 +85,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
         eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
     }
-    let begin = match await_begin(me, &invitation, &carrier, &mut heard) {
+    let begin = match await_begin(me, &invitation, arguments.launched, &carrier, &mut heard) {
         Ok(begin) => begin,
         Err(Unready { why, status }) => {
             crate::complain(&why);
@@ -93,7 +107,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         if !begin.inputs.is_empty() {
             await_start(&mut heard)?;
         }
-        Ok(domain)
+        Ok(if arguments.launched { domain.with_launcher() } else { domain })
     });
     let mut domain = match prepared {
         Ok(domain) => domain,
@@ -205,14 +219,18 @@ impl Unready {
 fn await_begin(
     me: u32,
     invitation: &Invitation,
+    launched: bool,
     carrier: &Carrier,
     heard: &mut UnboundedReceiver<Heard>,
 ) -> Result<Box<Begin>, Unready> {
     let failed = Unready::failed;
     let mut events = event_loop().map_err(failed)?;
     loop {
-        let until = Instant::now() + Duration::from_secs(3600);
-        match hear(&mut events, heard, until).map_err(failed)? {
+        match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
+            Call::Nothing if launched && launcher::is_gone() => {
+                carrier.control(0, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
+                return Err(failed(format!("domain {me}: {}", launcher::GONE)));
+            }
             Call::Nothing => {}
             Call::Interrupted => {
                 carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));

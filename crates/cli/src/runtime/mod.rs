@@ -14,6 +14,7 @@ pub use ligament_launch::agents::Expected;
 pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
 
+use crate::strangers::Strangers;
 use crate::view::View;
 use brought::Brought;
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
@@ -174,6 +175,7 @@ pub fn run_over<'a>(
         abroad: None,
         brought: Brought::default(),
         peeks: Peeks::default(),
+        strangers: Strangers::default(),
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
@@ -182,19 +184,20 @@ pub fn run_over<'a>(
     let mut heard = match spread.map(|spread| runtime.gather(&plan, spread)).transpose() {
         Ok(heard) => heard,
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
+        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
         Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
     };
     let abroad = runtime.abroad.as_ref().map(Abroad::part);
     if let Err(why) = runtime.stage_here(&plan) {
         return Ok(runtime.end_early(why.into(), abroad, heard));
     }
-    if let Err(why) = runtime.prepare_all() {
+    if let Err(why) = runtime.prepare_all().and_then(|()| runtime.tell_begin(&plan)) {
         let why = runtime.could_not_begin(why);
         runtime.refuse(&why);
+        if let (Some(part), Some(heard)) = (abroad, heard) {
+            part.part_from(runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default(), heard);
+        }
         return Err(why);
-    }
-    if let Err(why) = runtime.tell_begin(&plan) {
-        return Err(runtime.could_not_begin(why));
     }
     if let Err(unready) = runtime.stage_elsewhere(heard.as_mut()) {
         return Ok(runtime.end_early(unready, abroad, heard));
@@ -204,12 +207,13 @@ pub fn run_over<'a>(
     if let Some(view) = &mut runtime.view {
         view.clear();
     }
+    let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
     let result = match result {
         Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
         Err(why) => Err(runtime.could_not_begin(why)),
     };
     if let (Some(part), Some(heard)) = (abroad, heard) {
-        part.part_from_all(heard);
+        part.part_from(in_reach, heard);
     }
     result
 }
@@ -274,6 +278,8 @@ struct Runtime<'a> {
     abroad: Option<Abroad<'a>>,
     brought: Brought,
     peeks: Peeks,
+    /// Those who knocked and are of no domain.
+    strangers: Strangers,
 }
 
 impl Runtime<'_> {

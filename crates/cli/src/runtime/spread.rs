@@ -11,6 +11,7 @@ use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation, DEFAULT
 use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub(crate) const MARKER: &str = ".marker";
 const INVITATION: &str = "invitation";
 /// How often somebody looks whether what starts agents has failed.
 const GLANCE: Duration = Duration::from_millis(200);
+/// How long an agent's last word may come after the end of the command that had started it.
+const A_LAST_WORD: Duration = Duration::from_secs(1);
 
 /// How a run spreads over several domains. This process is the head, domain 0.
 pub struct Spread<'a> {
@@ -64,6 +67,8 @@ pub trait Agents {
 /// Why a run over several domains does not begin.
 pub(super) enum Unready {
     Failed(String),
+    /// Not all domains have come, or one has gone again.
+    Incomplete(String),
     Interrupted,
 }
 
@@ -80,6 +85,10 @@ pub(super) struct Abroad<'a> {
     joined: Vec<Joined>,
     addresses: Vec<SocketAddr>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
+    /// Those to which no path is left.
+    pub(super) cut_off: BTreeSet<u32>,
+    /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
+    ended: Vec<(u32, String, Instant)>,
 }
 
 /// What outlives the runtime: the paths, and who is where.
@@ -87,12 +96,16 @@ pub(super) struct Abroad<'a> {
 pub(super) struct Part {
     pub(super) carrier: Arc<Carrier>,
     placement: Arc<[u32]>,
-    domains: u32,
 }
 
 impl Abroad<'_> {
     pub fn part(&self) -> Part {
         self.part.clone()
+    }
+
+    /// Those with which there can still be talk.
+    pub fn in_reach(&self) -> Vec<u32> {
+        (1..=self.joined.len() as u32).filter(|domain| !self.cut_off.contains(domain)).collect()
     }
 }
 
@@ -101,9 +114,9 @@ impl Part {
         Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: 0 }
     }
 
-    /// Waits until what was said last has arrived.
-    pub fn part_from_all(&self, heard: UnboundedReceiver<Heard>) {
-        farewell(&self.carrier, heard, 1..=self.domains);
+    /// Waits until what was said last to these domains has arrived.
+    pub fn part_from(&self, domains: Vec<u32>, heard: UnboundedReceiver<Heard>) {
+        farewell(&self.carrier, heard, domains.into_iter());
     }
 }
 
@@ -132,8 +145,9 @@ impl<'a> Runtime<'a> {
             &format!("waits for {} other domains, at {}", expected.len(), spoken(&addresses)),
         );
         spread.agents.start(&file, &expected)?;
+        let mut gathering = Gathering::new(expected);
         let joined = self.wait_for_all(
-            Gathering::new(expected),
+            &mut gathering,
             &spread.join_timeout,
             spread.agents,
             |domain, bytes| {
@@ -141,19 +155,6 @@ impl<'a> Runtime<'a> {
             },
             &mut heard,
         );
-        let joined = match joined {
-            Ok(joined) => joined,
-            Err(unready) => {
-                let why = match &unready {
-                    Unready::Failed(why) => why.clone(),
-                    Unready::Interrupted => "the run was interrupted before it began".to_owned(),
-                };
-                let domains = 1..=spread.expected.len() as u32;
-                domains.clone().for_each(|one| carrier.control(one, to_bytes(&FromHead::Refused(why.clone()))));
-                farewell(&carrier, heard, domains);
-                return Err(unready);
-            }
-        };
         // Whoever comes from now on comes too late.
         let _ = std::fs::remove_file(&file);
         let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
@@ -163,9 +164,26 @@ impl<'a> Runtime<'a> {
             cores,
             reserved: reserved(spread.agent_cores, cores),
         };
-        let others = joined.iter().map(|one| room(&one.name, one.join.cores));
-        let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
-        let placement = self.decide(plan, &rooms, spread.place)?;
+        let placed = joined.and_then(|joined| {
+            let others = joined.iter().map(|one| room(&one.name, one.join.cores));
+            let rooms: Vec<Room> = std::iter::once(room(&name, own)).chain(others).collect();
+            let placement = self.decide(plan, &rooms, spread.place)?;
+            Ok((joined, placement))
+        });
+        let (joined, placement) = match placed {
+            Ok(placed) => placed,
+            Err(unready) => {
+                let why = match &unready {
+                    Unready::Failed(why) | Unready::Incomplete(why) => why.clone(),
+                    Unready::Interrupted => "the run was interrupted before it began".to_owned(),
+                };
+                let told = to_bytes(&FromHead::Refused(why));
+                let there: Vec<u32> = gathering.joined().collect();
+                there.iter().for_each(|&one| carrier.control(one, told.clone()));
+                farewell(&carrier, heard, there.into_iter());
+                return Err(unready);
+            }
+        };
         let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
         let now = ligament_shm::status::now();
         let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);
@@ -180,15 +198,15 @@ impl<'a> Runtime<'a> {
             scratch: None,
         });
         self.record.domains = std::iter::once(here).chain(others).collect();
-        let domains = joined.len() as u32;
-        let part = Part { carrier: Arc::new(carrier), placement: placement.into(), domains };
-        self.abroad = Some(Abroad { head, part, joined, addresses, agents: spread.agents });
+        let part = Part { carrier: Arc::new(carrier), placement: placement.into() };
+        let (cut_off, ended) = (BTreeSet::new(), Vec::new());
+        self.abroad = Some(Abroad { head, part, joined, addresses, agents: spread.agents, cut_off, ended });
         Ok(heard)
     }
 
     fn wait_for_all(
         &mut self,
-        mut gathering: Gathering,
+        gathering: &mut Gathering,
         patience: &Duration,
         agents: &mut dyn Agents,
         tell: impl Fn(u32, Vec<u8>),
@@ -201,10 +219,10 @@ impl<'a> Runtime<'a> {
                 return Ok(all);
             }
             if let Some((_, why)) = agents.lost().into_iter().next() {
-                return Err(why.into());
+                return Err(Unready::Incomplete(why));
             }
             if Instant::now() >= until {
-                return Err(gathering.too_late(patience.as_secs_f64()).into());
+                return Err(Unready::Incomplete(gathering.too_late(patience.as_secs_f64())));
             }
             match hear(&mut events, heard, until.min(Instant::now() + GLANCE))? {
                 Call::Interrupted => return Err(Unready::Interrupted),
@@ -230,11 +248,22 @@ impl<'a> Runtime<'a> {
                     }
                 }
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
+                Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
+                    let why = format!("the agent of {} is gone: {why}", gathering.name(domain));
+                    gathering.forget(domain);
+                    return Err(Unready::Incomplete(why));
+                }
                 Call::Heard(Heard::Path(Event::Refused { from, why })) => {
-                    self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                    self.turned_away(from, &why);
                 }
                 Call::Heard(_) => {}
             }
+        }
+    }
+
+    fn turned_away(&mut self, from: SocketAddr, why: &str) {
+        if let Some(text) = self.strangers.turned_away(from, why, Instant::now()) {
+            self.add(Level::Debug, "run", &text);
         }
     }
 
@@ -394,7 +423,14 @@ impl<'a> Runtime<'a> {
     pub(super) fn watch_others(&mut self, now: u64) -> Vec<Order> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let mut doings = abroad.head.tick(now);
-        for (domain, why) in abroad.agents.lost() {
+        let lost = abroad.agents.lost().into_iter().map(|(domain, why)| (domain, why, Instant::now()));
+        abroad.ended.extend(lost);
+        // The agent itself, or who outlives it, knows better why, and may be about to say so.
+        let (known, fresh) =
+            abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
+        abroad.ended = fresh;
+        let known: Vec<(u32, String, Instant)> = known;
+        for (domain, why, _) in known {
             doings.extend(abroad.head.lost(domain, &why));
         }
         doings.extend(abroad.head.release());
@@ -407,7 +443,14 @@ impl<'a> Runtime<'a> {
             |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
         let doings = match heard {
             Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
-            Heard::Path(Event::GivenUp { domain, why }) => abroad.head.lost(*domain, why),
+            Heard::Path(Event::GivenUp { domain, why }) => {
+                abroad.cut_off.insert(*domain);
+                abroad.head.lost(*domain, why)
+            }
+            Heard::Path(Event::Gone { domain, why }) => {
+                abroad.cut_off.insert(*domain);
+                abroad.head.gone(*domain, why)
+            }
             Heard::Path(Event::PathDown { domain }) => {
                 let name = name(*domain).unwrap_or_default();
                 let text = format!(
@@ -417,7 +460,7 @@ impl<'a> Runtime<'a> {
                 return Vec::new();
             }
             Heard::Path(Event::Refused { from, why }) => {
-                self.add(Level::Debug, "run", &format!("somebody at {from} was not let in: {why}"));
+                self.turned_away(*from, why);
                 return Vec::new();
             }
             Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),

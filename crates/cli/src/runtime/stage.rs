@@ -1,7 +1,7 @@
 //! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own; agents that do
 //! not see the run directory have them sent.
 
-use super::spread::{Part, Unready};
+use super::spread::{Abroad, Part, Unready};
 use super::{RunResult, Runtime};
 use crate::files::{Outgoing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
@@ -84,8 +84,12 @@ impl Runtime<'_> {
                 Call::Heard(Heard::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
-                    let name = self.name_of_domain(domain);
+                    let name = self.cut_off(domain);
                     return Err(format!("the agent on {name} vanished: {why}").into());
+                }
+                Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
+                    let name = self.cut_off(domain);
+                    return Err(format!("the agent on {name} is gone: {why}").into());
                 }
                 Call::Heard(_) | Call::Nothing => {}
             }
@@ -140,6 +144,14 @@ impl Runtime<'_> {
         }
     }
 
+    /// There is no path to a domain any more; what it is called.
+    fn cut_off(&mut self, domain: u32) -> String {
+        if let Some(abroad) = &mut self.abroad {
+            abroad.cut_off.insert(domain);
+        }
+        self.name_of_domain(domain)
+    }
+
     fn say_who_has_what(&mut self, to: &BTreeMap<u32, ToDomain>) {
         let under_way: Vec<String> = to
             .iter()
@@ -164,14 +176,15 @@ impl Runtime<'_> {
             Unready::Interrupted => {
                 (Outcome::Interrupted, "the run was interrupted before it began".to_owned())
             }
-            Unready::Failed(what) => {
+            Unready::Failed(what) | Unready::Incomplete(what) => {
                 (Outcome::Failed(Failure { instance: None, what: what.clone(), said: None, exit: None }), what)
             }
         };
         self.refuse(&why);
+        let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
         let result = self.end(&outcome, &[]);
         if let (Some(part), Some(heard)) = (abroad, heard) {
-            part.part_from_all(heard);
+            part.part_from(in_reach, heard);
         }
         result
     }

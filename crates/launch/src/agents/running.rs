@@ -138,14 +138,16 @@ fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, Strin
 }
 
 fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
+    let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
+        // ssh says so also if a signal ended what it had started there, but then it has no more to say.
+        (Some(255), _) if launcher == "ssh" && said.is_empty() => "ended by a signal, or cut off".to_owned(),
         (Some(255), _) if launcher == "ssh" => "not reached".to_owned(),
         (Some(127), _) => "not started, because a command was not found".to_owned(),
         (Some(code), _) => format!("ended with status {code}"),
         (None, signal) => format!("ended by {}", describe_signal(signal.unwrap_or_default())),
     };
-    let said = last_lines(&one.output);
     let what = &one.start.what;
     match said.is_empty() {
         true => format!("{what}: {how}; {launcher} said nothing"),

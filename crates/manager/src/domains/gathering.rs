@@ -62,6 +62,25 @@ impl Gathering {
         Ok(())
     }
 
+    /// The numbers of those that have joined.
+    pub fn joined(&self) -> impl Iterator<Item = u32> + '_ {
+        let there = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_some());
+        there.map(|(expected, _)| expected.domain)
+    }
+
+    /// What people call a domain.
+    pub fn name(&self, domain: u32) -> String {
+        let found = self.expected.iter().find(|one| one.domain == domain);
+        found.map_or_else(|| format!("domain {domain}"), |one| name_of(one, ""))
+    }
+
+    /// A domain that may have joined is gone.
+    pub fn forget(&mut self, domain: u32) {
+        for (_, joined) in self.expected.iter().zip(&mut self.joined).filter(|(one, _)| one.domain == domain) {
+            *joined = None;
+        }
+    }
+
     /// The names of those that have not joined.
     pub fn missing(&self) -> Vec<String> {
         let missing = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_none());

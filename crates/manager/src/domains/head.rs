@@ -192,6 +192,7 @@ impl Head {
                 let text = format!("the agent on {name} (domain {domain}): {text}");
                 Doing::Report(Report::Remark { level, text })
             }
+            Report::Slots { instance, slots } => Doing::Order(Order::Slots { instance, slots }),
             report => Doing::Report(report),
         }
     }
@@ -232,6 +233,11 @@ impl Head {
         self.lose(domain, |name| format!("the agent on {name} (domain {domain}) vanished: {why}"))
     }
 
+    /// The process of a domain's agent is gone, as who outlived it there says; `how` it ended.
+    pub fn gone(&mut self, domain: u32, how: &str) -> Vec<Doing> {
+        self.lose(domain, |name| format!("the agent on {name} (domain {domain}) is gone: {how}"))
+    }
+
     /// A domain takes part no more; `why`, of its name, is why the run fails.
     fn lose(&mut self, domain: u32, why: impl FnOnce(&str) -> String) -> Vec<Doing> {
         let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
@@ -246,11 +252,14 @@ impl Head {
             }
             *stopped = false;
         }
+        // If it is still there, it is to go.
+        let tell = |message| Doing::Tell { domain, bytes: to_bytes(&message) };
+        let mut out = vec![tell(FromHead::Refused(why.clone())), tell(FromHead::Bye)];
         // Also of one whose instances had ended: what they had sent may not have arrived.
-        match self.released {
-            true => Vec::new(),
-            false => vec![Doing::Order(Order::Fail(why))],
+        if !self.released {
+            out.push(Doing::Order(Order::Fail(why)));
         }
+        out
     }
 
     /// Time passes: who has been silent for too long is gone.

@@ -135,8 +135,18 @@ impl Net {
                 }
                 Ok(Progress::Joined(hello)) => match self.still_welcome(&hello) {
                     Ok(()) => {
-                        let Hello { from, stream, incarnation, boot, .. } = hello;
-                        self.join(token, Line { domain: from, stream, incarnation }, boot, now);
+                        let Hello { from, stream, incarnation, boot, last_word, .. } = hello;
+                        self.join(token, Line { domain: from, stream, incarnation, last_word }, boot, now);
+                        return;
+                    }
+                    Err(why) => Err(why),
+                },
+                Ok(Progress::LastWord(hello, why)) => match self.still_welcome(&hello) {
+                    Ok(()) => {
+                        // That it closes tells the other end that this was heard.
+                        self.owners.remove(&token);
+                        self.guests.remove(&token);
+                        self.part_from(hello.from, Event::Gone { domain: hello.from, why });
                         return;
                     }
                     Err(why) => Err(why),
@@ -163,12 +173,13 @@ impl Net {
                 "domain {from} {theirs}, and this end {ours}; join with the run's own invitation"
             ));
         }
-        let last = self.seen.get(&(from, boot, stream)).copied().unwrap_or(0);
+        let line = (from, boot, stream, hello.last_word);
+        let last = self.seen.get(&line).copied().unwrap_or(0);
         if incarnation <= last {
             return Err(format!("a greeting of domain {from} that was heard before"));
         }
         self.expected(from, boot)?;
-        self.seen.insert((from, boot, stream), incarnation);
+        self.seen.insert(line, incarnation);
         match self.guests.get_mut(&token) {
             Some(guest) => guest.welcome(&self.house),
             None => Ok(()),
@@ -191,7 +202,7 @@ impl Net {
     fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
         let &Hello { from, boot, stream, incarnation, .. } = hello;
         self.expected(from, boot)?;
-        match self.seen.get(&(from, boot, stream)) {
+        match self.seen.get(&(from, boot, stream, hello.last_word)) {
             Some(&newest) if newest > incarnation => Err(format!("domain {from} has come anew meanwhile")),
             _ => Ok(()),
         }
@@ -215,7 +226,7 @@ impl Net {
 
     /// A guest becomes a stream.
     fn join(&mut self, token: u64, line: Line, boot: Boot, now: Nanos) {
-        let Line { domain, stream, incarnation } = line;
+        let Line { domain, stream, incarnation, .. } = line;
         let Some(Guest { connection, .. }) = self.guests.remove(&token) else { return };
         self.owners.insert(token, Owner::Stream(domain, stream));
         let incoming = Incoming::new();

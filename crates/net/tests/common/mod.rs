@@ -115,8 +115,11 @@ pub struct End {
 
 impl End {
     pub fn new(keys: &RunKeys, me: u32, encrypt: bool, tuning: Tuning) -> End {
-        let desk = Desk { checks: true, ..Desk::default() };
-        End { net: Net::new(keys.clone(), me, encrypt, tuning), desk, events: Vec::new() }
+        End::of(Net::new(keys.clone(), me, encrypt, tuning))
+    }
+
+    pub fn of(net: Net) -> End {
+        End { net, desk: Desk { checks: true, ..Desk::default() }, events: Vec::new() }
     }
 
     pub fn turn(&mut self) {

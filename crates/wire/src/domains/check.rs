@@ -60,7 +60,7 @@ impl Extent {
             Report::Registered { instance, language, .. } => {
                 self.owns(domain, *instance).and_then(|()| short(language))
             }
-            Report::Exited { instance, .. } => self.owns(domain, *instance),
+            Report::Exited { instance, .. } | Report::Slots { instance, .. } => self.owns(domain, *instance),
             Report::Said { instance, text, .. } => self.owns(domain, *instance).and_then(|()| short(text)),
             Report::Remark { text, .. } => short(text),
             Report::Ending(outcome) => self.outcome(outcome),

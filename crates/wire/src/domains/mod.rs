@@ -264,6 +264,15 @@ pub enum Report {
     /// The run begins to end there.
     #[n(4)]
     Ending(#[n(0)] Outcome),
+    /// Which ports of an instance, in the plan's order, have slots: its conduits lead to other domains, so the head sees
+    /// whether they fit.
+    #[n(5)]
+    Slots {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        slots: Vec<bool>,
+    },
 }
 
 /// What an agent is to do.

@@ -1,0 +1,112 @@
+//! What is known, once a run's own process is gone without a word, of how it ended and what it left.
+
+use crate::process::{describe_signal, Ended};
+use crate::sys;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::process::Pid;
+
+/// How long the kernel may take to end a process whose descriptors are closed already.
+const ENDING: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// A process of a run, the run's own or an agent's, that is gone without a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    pub pid: u32,
+    /// How it ended, if that could be found out.
+    pub ended: Option<Ended>,
+    /// How many processes it had left, which were ended.
+    pub left: usize,
+}
+
+impl Loss {
+    /// How it ended and what became of what it had left, as the end of a sentence: "it was killed by …; …".
+    pub fn how(&self) -> String {
+        let how = match self.ended {
+            Some(Ended::Signal(signal)) => format!("it was killed by {}", describe_signal(signal)),
+            Some(Ended::Status(status)) => format!("it ended with status {status}"),
+            None => "it was killed, or it crashed".to_owned(),
+        };
+        match self.left {
+            0 => format!("{how}; none of its processes was left"),
+            1 => format!("{how}; one process that it had left was ended"),
+            count => format!("{how}; {count} processes that it had left were ended"),
+        }
+    }
+}
+
+/// How a process ended that is ending, or has ended, and is somebody else's child. Its own parent may have waited for it
+/// already, or not yet: the kernel tells the one by the process's descriptor (from Linux 6.15 on), the other in /proc.
+pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<Ended> {
+    let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&ENDING));
+    let status = sys::exit_of_reaped(process.as_fd())
+        .or_else(|| exit_of_zombie(pid))
+        // It may have been waited for between the two.
+        .or_else(|| sys::exit_of_reaped(process.as_fd()))?;
+    // As wait(2) has it.
+    Some(match status & 0x7f {
+        0 => Ended::Status(status >> 8 & 0xff),
+        signal => Ended::Signal(signal),
+    })
+}
+
+fn exit_of_zombie(pid: Pid) -> Option<i32> {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // Its name may have blanks and parentheses in it. Of what follows the first is the state, field 3 of proc(5).
+    let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_whitespace().collect();
+    match fields.first() {
+        Some(&("Z" | "X")) => fields.get(52 - 3)?.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{pidfd_open, PidfdFlags};
+    use std::process::{Child, Command};
+
+    fn child(script: &str) -> (Child, Pid, rustix::fd::OwnedFd) {
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let pid = Pid::from_raw(child.id() as i32).unwrap();
+        let fd = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        (child, pid, fd)
+    }
+
+    #[test]
+    fn how_a_process_ended_is_known_before_its_parent_has_asked() {
+        for (script, ended) in [("kill -9 $$", Ended::Signal(9)), ("exit 3", Ended::Status(3))] {
+            let (mut child, pid, fd) = child(script);
+            assert_eq!(how_ended(fd.as_fd(), pid), Some(ended));
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn and_after_it_has_where_the_kernel_can_tell() {
+        let (mut child, pid, fd) = child("kill -9 $$");
+        child.wait().unwrap();
+        assert!(matches!(how_ended(fd.as_fd(), pid), None | Some(Ended::Signal(9))));
+    }
+
+    #[test]
+    fn nothing_is_known_of_one_that_lives() {
+        let (mut child, pid, fd) = child("exec sleep 1000");
+        assert_eq!(how_ended(fd.as_fd(), pid), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn what_is_known_is_said() {
+        let loss = |ended, left| Loss { pid: 7, ended, left }.how();
+        let killed = loss(Some(Ended::Signal(9)), 1);
+        assert!(killed.starts_with("it was killed by SIGKILL"), "{killed}");
+        assert!(killed.ends_with("; one process that it had left was ended"), "{killed}");
+        assert_eq!(loss(None, 0), "it was killed, or it crashed; none of its processes was left");
+        assert_eq!(
+            loss(Some(Ended::Status(3)), 2),
+            "it ended with status 3; 2 processes that it had left were ended"
+        );
+    }
+}

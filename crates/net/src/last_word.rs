@@ -1,0 +1,104 @@
+//! The last word of a domain whose process is gone: another process, which outlived it, greets the head as the domain would
+//! have, says why in one sentence, and leaves. It does so by itself, and may wait for it.
+
+use crate::connection::Got;
+use crate::greeting::{Boot, LAST_WORD_BYTES};
+use crate::guest::{Guest, House, Line, Progress};
+use crate::keys::random;
+use crate::{now, Invitation, Nanos};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::io::IoSliceMut;
+use std::net::SocketAddr;
+
+/// How long it is tried at each address (ns).
+const PATIENCE: Nanos = 3_000_000_000;
+
+/// What is needed to say it: made before the domain's paths, for whoever outlives their process.
+#[derive(Debug, Clone)]
+pub struct LastWord {
+    invitation: Invitation,
+    me: u32,
+    boot: Boot,
+}
+
+impl LastWord {
+    /// That of domain `me` of the run, to its head, for this life of the domain.
+    ///
+    /// # Panics
+    /// The kernel has no random numbers.
+    pub fn new(invitation: Invitation, me: u32) -> LastWord {
+        LastWord { invitation, me, boot: random() }
+    }
+
+    pub(crate) fn house(&self) -> House {
+        let Invitation { keys, encrypt, .. } = &self.invitation;
+        House::new(keys.clone(), self.me, *encrypt, self.boot)
+    }
+
+    /// Says that the domain's process is gone, and why; what is longer than 512 bytes is cut. Returns when the head has
+    /// heard it. Takes some seconds for each of the head's addresses at most.
+    ///
+    /// # Errors
+    /// The head was not reached, for the reason that the last of its addresses gave.
+    pub fn say(&self, why: &str) -> Result<(), String> {
+        let house = self.house();
+        let mut word = [0; LAST_WORD_BYTES];
+        let end = (0..=why.len().min(word.len())).rev().find(|&at| why.is_char_boundary(at)).unwrap_or(0);
+        word[..end].copy_from_slice(&why.as_bytes()[..end]);
+        let mut outcome = Err("it has no address".to_owned());
+        for (&address, incarnation) in self.invitation.head.iter().zip(1..) {
+            outcome = tell(&house, address, incarnation, &word).map_err(|error| format!("{address}: {error}"));
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+}
+
+fn tell(house: &House, address: SocketAddr, incarnation: u32, word: &[u8]) -> Result<(), String> {
+    let line = Line { domain: 0, stream: 0, incarnation, last_word: true };
+    let until = now() + PATIENCE;
+    let mut head = Guest::dial(line, address, until).map_err(|error| error.to_string())?;
+    let mut greeted = false;
+    loop {
+        wait(&mut head, until)?;
+        if !greeted {
+            if !matches!(head.advance(house)?, Progress::Answered { .. }) {
+                continue;
+            }
+            greeted = true;
+            head.connection.say(word).map_err(|error| error.to_string())?;
+        }
+        head.connection.flush().map_err(|error| error.to_string())?;
+        // It has nothing to say; that it closes tells that it has heard.
+        let answer = head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]);
+        if !head.connection.has_unsent() && matches!(answer, Ok(Got::End) | Err(_)) {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until the connection may go on.
+fn wait(head: &mut Guest, until: Nanos) -> Result<(), String> {
+    let left = until.saturating_sub(now());
+    if left == 0 {
+        return Err(head.awaited().to_owned());
+    }
+    let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+    let writes = !head.connection.is_writable();
+    let wanted = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let happened = {
+        let mut fds = [PollFd::new(head.connection.socket(), wanted)];
+        // Interrupted, it is tried again.
+        let _ = poll(&mut fds, Some(&left));
+        fds[0].revents()
+    };
+    let closed = happened.intersects(PollFlags::HUP | PollFlags::ERR);
+    head.connection.ready(
+        happened.contains(PollFlags::IN),
+        happened.intersects(PollFlags::OUT | PollFlags::ERR),
+        closed,
+    );
+    Ok(())
+}

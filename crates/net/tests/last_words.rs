@@ -1,0 +1,90 @@
+//! The last word of a domain whose process is gone: heard at once, from who outlived it, and from nobody else.
+
+mod common;
+
+use common::{listener, play, End};
+use ligament_net::{Event, Invitation, LastWord, Net, RunKeys, Tuning};
+use std::net::SocketAddr;
+
+const WHY: &str = "it was killed by SIGKILL – \u{1f480}";
+
+/// Domain 0, which expects 1, where it is, and the invitation to join it.
+fn head(encrypt: bool) -> (End, SocketAddr, Invitation) {
+    let keys = RunKeys::make();
+    let mut head = End::new(&keys, 0, encrypt, Tuning::default());
+    let (listener, address) = listener();
+    head.net.listen(listener);
+    head.net.expect(1);
+    (head, address, Invitation::new("run", vec![address], encrypt, keys))
+}
+
+/// The domain itself, which has joined.
+fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
+    let mut member = End::of(Net::with_last_word(word, Tuning::default()));
+    member.net.dial(0, vec![address], 2);
+    member.send(0, 3, 1000);
+    play(&mut [head, &mut member], &mut None, |ends, _| ends[0].desk.count == 1);
+    member
+}
+
+/// Says it, while these domains go on.
+fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), String> {
+    let why = why.to_owned();
+    let speaker = std::thread::spawn(move || word.say(&why));
+    play(ends, &mut None, |_, _| speaker.is_finished());
+    // What was said before it ended may still have to be heard.
+    ends.iter_mut().for_each(|end| end.turn());
+    speaker.join().unwrap()
+}
+
+fn gone(head: &End) -> Vec<&Event> {
+    head.events.iter().filter(|event| matches!(event, Event::Gone { .. } | Event::GivenUp { .. })).collect()
+}
+
+#[test]
+fn a_head_hears_at_once_why_a_domain_is_gone() {
+    for encrypt in [false, true] {
+        let (mut head, address, invitation) = head(encrypt);
+        let word = LastWord::new(invitation, 1);
+        drop(member(&mut head, address, &word));
+        said(word, WHY, &mut [&mut head]).unwrap();
+        assert_eq!(gone(&head), [&Event::Gone { domain: 1, why: WHY.into() }], "encrypted: {encrypt}");
+    }
+}
+
+#[test]
+fn also_of_one_that_had_not_joined_yet_and_if_it_has_more_to_say_than_there_is_room_for() {
+    let (mut head, _, invitation) = head(true);
+    let word = LastWord::new(invitation, 1);
+    let long = "é".repeat(400);
+    said(word, &long, &mut [&mut head]).unwrap();
+    let [Event::Gone { domain: 1, why }] = gone(&head)[..] else { panic!("{:?}", head.events) };
+    assert!(long.starts_with(why.as_str()) && why.len() == 512, "{} bytes", why.len());
+}
+
+#[test]
+fn the_word_of_another_life_does_not_end_a_domain() {
+    let (mut head, address, invitation) = head(true);
+    let word = LastWord::new(invitation.clone(), 1);
+    let mut member = member(&mut head, address, &word);
+    let other = LastWord::new(invitation, 1);
+    let _ = said(other, WHY, &mut [&mut head, &mut member]);
+    assert!(gone(&head).is_empty(), "{:?}", head.events);
+    assert!(head.refusals().iter().any(|why| why.contains("has joined already")), "{:?}", head.refusals());
+    member.send(0, 3, 10);
+    play(&mut [&mut head, &mut member], &mut None, |ends, _| ends[0].desk.count == 2);
+}
+
+#[test]
+fn the_word_of_somebody_without_the_key_does_not_end_a_domain() {
+    for encrypt in [false, true] {
+        let (mut head, address, invitation) = head(encrypt);
+        let word = LastWord::new(invitation, 1);
+        let mut member = member(&mut head, address, &word);
+        let other = LastWord::new(Invitation::new("run", vec![address], encrypt, RunKeys::make()), 1);
+        assert!(said(other, WHY, &mut [&mut head, &mut member]).is_err());
+        assert!(gone(&head).is_empty(), "{:?}", head.events);
+        member.send(0, 3, 10);
+        play(&mut [&mut head, &mut member], &mut None, |ends, _| ends[0].desk.count == 2);
+    }
+}

@@ -1,0 +1,36 @@
+//! Whatever an agent elsewhere may say to the head of a run, and the head to it: what is not in order is told, and what is
+//! taken leads nowhere out of a table; a message is the same after being written and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ligament_agent::domains::told_plan;
+use ligament_manager::domains::{Gathering, Head};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, FromAgent, FromHead};
+use std::time::Duration;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(message) = from_bytes::<FromAgent>(bytes) {
+        let written = to_bytes(&message);
+        // Compared as bytes, since not every number is equal to itself.
+        assert_eq!(from_bytes::<FromAgent>(&written).map(|again| to_bytes(&again)).as_ref(), Ok(&written));
+    }
+    let _ = Gathering::new(Vec::new()).heard(1, bytes);
+    let mut head = Head::new(vec![0, 1, 2, 1], 4, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
+    for domain in [1, 2, 7] {
+        head.heard(domain, bytes, 1_000_000);
+    }
+    head.tick(2_000_000);
+    head.release();
+    match from_bytes::<FromHead>(bytes) {
+        Ok(FromHead::Begin(begin)) if begin.check(1).is_ok() => {
+            let (plan, placement) = told_plan(&begin.plan);
+            assert_eq!(plan.instances.len(), placement.len());
+        }
+        Ok(message) => {
+            let written = to_bytes(&message);
+            assert_eq!(from_bytes::<FromHead>(&written).map(|again| to_bytes(&again)).as_ref(), Ok(&written));
+        }
+        Err(_) => {}
+    }
+});
