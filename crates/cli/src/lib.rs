@@ -3,11 +3,14 @@
 
 mod agent;
 mod arguments;
+mod attach;
 mod check;
 mod client;
 mod config;
+mod detach;
+mod ear;
+mod ending;
 mod explain;
-mod follow;
 mod job;
 mod launched;
 mod limits;
@@ -36,9 +39,15 @@ pub const BAD_USE: i32 = 2;
 /// Exit status: interrupted.
 pub const INTERRUPTED: i32 = 130;
 
+/// Says something on standard error. That nobody can read it is no reason to end.
+fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
 /// Says on standard error what is wrong, and where to read more about it.
 fn complain(text: &str) {
-    eprintln!("ligament: {}", ligament_catalogue::with_code(text));
+    say(&format!("ligament: {}", ligament_catalogue::with_code(text)));
 }
 
 /// Says that a command has failed, as the user wants to read it. Gives back the exit status.

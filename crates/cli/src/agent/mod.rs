@@ -172,7 +172,7 @@ fn await_begin(
         let until = Instant::now() + Duration::from_secs(3600);
         match hear(&mut events, heard, until).map_err(failed)? {
             Call::Nothing => {}
-            Call::Interrupted => {
+            Call::Interrupted | Call::HungUp => {
                 carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
                 let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, status: crate::INTERRUPTED });

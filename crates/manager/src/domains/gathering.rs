@@ -62,6 +62,13 @@ impl Gathering {
         Ok(())
     }
 
+    /// A domain, once it has joined.
+    pub fn joined(&self, domain: u32) -> Option<Joined> {
+        let place = self.expected.iter().position(|one| one.domain == domain)?;
+        let join = self.joined[place].clone()?;
+        Some(Joined { domain, name: name_of(&self.expected[place], &join.host), join })
+    }
+
     /// The names of those that have not joined.
     pub fn missing(&self) -> Vec<String> {
         let missing = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_none());
