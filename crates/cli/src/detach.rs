@@ -3,7 +3,7 @@
 
 use crate::arguments::{print, Run};
 use crate::ear::Ear;
-use crate::ending::shown;
+use crate::ending::{called, shown};
 use crate::runtime::Terminal;
 use ligament_launch::{ended, start_detached};
 use ligament_manager::{Moment, RunDirectory};
@@ -56,8 +56,8 @@ impl Detached {
             let up = matches!((&self.line).read(&mut [0]), Ok(1));
             let mut said = String::new();
             let _ = self.printed.read_to_string(&mut said);
-            if !arguments.json && !said.is_empty() {
-                crate::say(said.trim_end());
+            if !arguments.json {
+                crate::say_lines(&said);
             }
             all.push_str(&said);
             if up {
@@ -86,9 +86,7 @@ impl Detached {
         } else {
             print(&format!("run directory: {}\n", shown(self.run.path())));
             if !arguments.quiet {
-                // As it is called from here.
-                let under_runs = self.run.path().parent() == std::path::absolute("runs").ok().as_deref();
-                let called = if under_runs { name } else { shown(self.run.path()) };
+                let called = called(&self.run);
                 print(&format!(
                     "it runs on its own (process {}): \"ligament attach {called}\" shows it, \"ligament stop {called}\" \
                      ends it\n",

@@ -73,3 +73,12 @@ pub(crate) fn shown(path: &std::path::Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
+
+/// What a command is to call a run from here: its name under ./runs, or its directory.
+pub(crate) fn called(run: &RunDirectory) -> String {
+    let runs = std::path::Path::new("runs").canonicalize().ok();
+    match run.path().parent() {
+        parent if parent.is_some() && parent == runs.as_deref() => run.name(),
+        _ => shown(run.path()),
+    }
+}

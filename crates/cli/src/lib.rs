@@ -39,10 +39,15 @@ pub const BAD_USE: i32 = 2;
 /// Exit status: interrupted.
 pub const INTERRUPTED: i32 = 130;
 
-/// Says something on standard error. That nobody can read it is no reason to end.
+/// Says a line on standard error. That nobody can read it is no reason to end.
 fn say(text: &str) {
+    say_lines(&format!("{text}\n"));
+}
+
+/// The same of a text that is made of lines, or empty.
+fn say_lines(text: &str) {
     use std::io::Write;
-    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Says on standard error what is wrong, and where to read more about it.

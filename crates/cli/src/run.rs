@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         Err(error) => return refuse(arguments, &error),
     };
     if !arguments.quiet || !report.is_ok() {
-        crate::say(report.to_text().trim_end());
+        crate::say_lines(&report.to_text());
     }
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
     let Some(model) = found else {

@@ -89,7 +89,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
         Ok(report) => report,
         Err(error) => return refuse(&error),
     };
-    crate::say(report.to_text().trim_end());
+    crate::say_lines(&report.to_text());
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
     let Some(model) = found else {
         if arguments.json {

@@ -11,7 +11,7 @@ pub(crate) use snapshots::Snapshots;
 use crate::arguments::print;
 use crate::client::{is_alive, is_here, record_of};
 use crate::ear::Ear;
-use crate::ending::{tell, Telling};
+use crate::ending::{called, tell, Telling};
 use crate::job::JobRecord;
 use crate::view::View;
 use ligament_launch::site::find_site;
@@ -71,7 +71,7 @@ pub(crate) fn attach(arguments: &Attach) -> i32 {
 /// What is said before a run is shown that is not this process's own.
 pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
     let end = if is_job { "cancel" } else { "stop" };
-    format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", run.name())
+    format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
 }
 
 /// Shows a run to its end, from the queue on. The exit status is that of the run.
@@ -176,10 +176,10 @@ impl<'a> Attached<'a> {
     /// Ctrl-C.
     fn leave(&mut self) -> i32 {
         self.clear();
-        let name = self.run.name();
+        let name = called(self.run);
         if self.json {
             let directory = self.run.path().display().to_string();
-            let json = serde_json::json!({ "ok": false, "left": true, "run": name, "directory": directory });
+            let json = serde_json::json!({ "ok": false, "left": true, "run": self.run.name(), "directory": directory });
             print(&format!("{json}\n"));
         } else {
             let end = if self.queue.is_some() { "cancel" } else { "stop" };

@@ -139,7 +139,7 @@ impl Host for Runtime<'_> {
             Some(screen) => screen.say(text.trim_end()),
             // The log may be shown already.
             None if self.shown => {}
-            None => crate::say(text.trim_end()),
+            None => crate::say_lines(&text),
         }
     }
 
