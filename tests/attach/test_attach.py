@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from conftest import until
+from terminals import until
 
 
 def test_on_a_terminal_it_draws_the_run_and_ctrl_c_leaves_it_alone(place):

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from conftest import until
+from terminals import until
 
 
 def terminal_of(pid):
