@@ -65,7 +65,10 @@ impl Detached {
             }
             if let Some(status) = status {
                 if arguments.json {
-                    print(&all);
+                    // The last line is the result, what is before it was said by the way.
+                    let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));
+                    crate::say_lines(said);
+                    print(&format!("{result}\n"));
                 }
                 return status;
             }
