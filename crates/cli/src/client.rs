@@ -38,10 +38,14 @@ pub(crate) fn is_here(record: &RunRecord) -> bool {
     rustix::system::uname().nodename().to_string_lossy() == record.host
 }
 
-/// Whether there is a process of this number on this machine.
+/// Whether a process of this number lives on this machine.
 pub(crate) fn is_alive(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let known =
+        number.is_some_and(|number| rustix::process::test_kill_process(number) != Err(rustix::io::Errno::SRCH));
+    // One whose end its parent has not taken notice of is still known.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
 /// Asks a run. None if it is not under way any more.

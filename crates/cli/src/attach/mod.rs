@@ -222,6 +222,10 @@ impl<'a> Attached<'a> {
             return;
         }
         self.snapshots.ask();
+        if self.snapshots.denied() {
+            // Somebody else's run: what can be read of it is its log.
+            self.screen = None;
+        }
         let Some(json) = self.snapshots.next() else { return };
         if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
             screen.draw(&now.instances, self.since.elapsed().as_nanos() as u64);

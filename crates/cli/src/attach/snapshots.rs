@@ -4,7 +4,7 @@
 use ligament_manager::{Moment, RunDirectory};
 use serde_json::Value;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ pub(crate) struct Snapshots {
     /// When the manager was told, if it could be.
     asked: Option<Instant>,
     tried: Option<Instant>,
+    denied: bool,
     /// When the last one was written, by the manager's clock, and when it was seen here.
     last: Option<String>,
     heard: Instant,
@@ -33,6 +34,7 @@ impl Snapshots {
             status: run.status(),
             asked: None,
             tried: None,
+            denied: false,
             last: None,
             heard: Instant::now(),
         };
@@ -50,6 +52,7 @@ impl Snapshots {
         let file = File::options().write(true).truncate(true).open(&self.watched);
         let told =
             file.and_then(|mut file| writeln!(file, "{} {}", Moment::now().rfc3339(), std::process::id()));
+        self.denied = told.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
         if told.is_ok() {
             if self.asked.is_none() {
                 self.heard = Instant::now();
@@ -61,6 +64,11 @@ impl Snapshots {
     /// Whether the manager could be told.
     pub fn asked(&self) -> bool {
         self.asked.is_some()
+    }
+
+    /// Whether this user may not tell it.
+    pub fn denied(&self) -> bool {
+        self.denied
     }
 
     /// For how long nothing new has come.
