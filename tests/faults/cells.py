@@ -81,7 +81,7 @@ def details(cell, groups, mounts):
     if fault == "kill":
         return ["itself", "outside"] if who != "manager" else ["running", "waiting"]
     if fault == "exit":
-        return ["0", "3"] if who != "manager" else ["stop", "SIGTERM", "SIGINT", "SIGHUP"]
+        return ["0", "3"] if who != "manager" else ["stop", "SIGTERM", "SIGINT"]
     if fault == "exception" and who == "manager":
         # A SIGSEGV or SIGBUS that is sent, and not met, is taken by Rust's watch for overflowing stacks.
         return ["SIGABRT", "SIGILL", "SIGFPE"]

@@ -25,7 +25,8 @@ def test_one_command_submits_a_run_over_three_nodes_and_shows_it_to_its_end(slur
     for worker in ("worker[0]", "worker[1]"):
         assert programs.output(run, worker) == f"runs on {on[worker]}\n"
     assert "all came back" in programs.output(run, "source")
-    assert "submitted as job" in done.stderr and "the run is done" in done.stdout, done.stderr
+    assert "submitted as job" in done.stderr and "the run is done" in done.stderr, done.stderr
+    assert "done after" in done.stdout and "\nworker[1] " in done.stdout, done.stdout
     script = (run / "job.sh").read_text()
     assert "#SBATCH --nodes=3\n" in script and script.startswith("#!/bin/bash\n# The job of the run counting-")
     until(lambda: call("squeue", "--noheader", cwd=tmp_path).stdout == "", "the end of the job")

@@ -111,7 +111,7 @@ def test_a_run_is_submitted_at_a_site_behind_ssh_and_shown_here(slurm, ssh, tmp_
 """)
     done = call("ligament", "submit", "counting.ymmsl", "--site", far, "--nodes=3", "-s", "steps=7", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "the run is done" in done.stdout
+    assert "the run is done" in done.stderr and "done after" in done.stdout
     assert "steps: 7" in (work / "runs/latest/settings.yaml").read_text()
     assert not (tmp_path / "runs").exists()
     over = call("ligament", "cancel", "latest", "--site", far, cwd=tmp_path)

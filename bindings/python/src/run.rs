@@ -5,7 +5,7 @@ use crate::model::{Model, Problem};
 use crate::settings::any_settings;
 use ligament_agent::Started;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
-use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, ToStart};
+use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, Terminal, ToStart};
 use ligament_model::{At, Reference, Resolved};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -150,6 +150,7 @@ impl Prepared {
             directory: run_dir,
             manual: Vec::new(),
             show,
+            terminal: Terminal::EndsRun,
             model_files: self.files.clone(),
             model_text: self.text.clone(),
         };

@@ -94,6 +94,17 @@ pub struct Peek {
     pub most: u32,
 }
 
+/// What somebody outside wants of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// By a signal, such as `SIGINT`, that it ends.
+    Signal(&'static str),
+    /// A client, that it ends.
+    Stop,
+    /// A client, to take part as this instance.
+    Join(String),
+}
+
 /// What is around an agent: who starts processes, writes logs, and shows what happens.
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
@@ -109,8 +120,20 @@ pub trait Host {
         instance: u32,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String>;
+    /// The process of an instance of this domain runs.
+    fn started(&mut self, instance: u32, pid: u32) {
+        let _ = (instance, pid);
+    }
     /// Something happened.
     fn report(&mut self, report: Report);
+    /// Somebody outside wants something of the run; what comes of that is reported.
+    fn ordered(&mut self, wish: &Wish) {
+        let _ = wish;
+    }
+    /// The terminal went away (SIGHUP). Gives whether the run goes on without; else it ends.
+    fn hung_up(&mut self) -> bool {
+        false
+    }
     /// A client asks for the state of the run: JSON.
     fn status(&mut self, view: &RunView<'_>) -> String;
     /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
@@ -317,9 +340,9 @@ impl<'h> Driver<'h> {
             tokio::select! {
                 Some(event) = self.events.recv() => self.handle(event),
                 Some(heard) = heard => self.heard(heard),
-                _ = interrupt.recv() => self.interrupted(),
-                _ = terminate.recv() => self.interrupted(),
-                _ = hangup.recv() => self.interrupted(),
+                _ = interrupt.recv() => self.interrupted("SIGINT"),
+                _ = terminate.recv() => self.interrupted("SIGTERM"),
+                _ = hangup.recv() => if !self.host.hung_up() { self.interrupted("SIGHUP") },
                 _ = quit.recv() => self.show(),
                 () = grace_over => {
                     self.grace = None;
@@ -339,7 +362,8 @@ impl<'h> Driver<'h> {
     }
 
     /// The first time the run ends in order, the second time at once.
-    fn interrupted(&mut self) {
+    fn interrupted(&mut self, signal: &'static str) {
+        self.host.ordered(&Wish::Signal(signal));
         let actions = match self.core.ending() {
             None => self.core.stop(Outcome::Interrupted),
             Some(_) => {
@@ -554,6 +578,7 @@ impl<'h> Driver<'h> {
             return end_group(pid, Signal::KILL);
         }
         self.core.started(instance, pid);
+        self.host.started(instance, pid);
         self.guarded.insert(pid, instance);
         let started = Started { pid, leads_group: true };
         self.processes.insert(instance, Process { pidfd: None, started, ours: true });
@@ -692,6 +717,7 @@ impl<'h> Driver<'h> {
             Ok(None) => {}
             Ok(Some(started)) => {
                 self.core.started(instance, started.pid);
+                self.host.started(instance, started.pid);
                 if started.leads_group {
                     self.guard.watch(started.pid);
                 }
@@ -748,6 +774,11 @@ impl<'h> Driver<'h> {
     }
 
     fn ask(&mut self, link: Link, question: Question) {
+        match &question {
+            Question::Stop => self.host.ordered(&Wish::Stop),
+            Question::Join { instance } => self.host.ordered(&Wish::Join(instance.clone())),
+            Question::Status | Question::Timeline | Question::Peek { .. } => {}
+        }
         let json = match question {
             Question::Status => {
                 let view =

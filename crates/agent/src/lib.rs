@@ -18,7 +18,7 @@ pub mod wiring;
 pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
 pub use core::Core;
 pub use custody::{Custody, Gained};
-pub use driver::{run, Drain, Elsewhere, Host, InstanceView, Peek, RunView, Started};
+pub use driver::{run, Drain, Elsewhere, Host, InstanceView, Peek, RunView, Started, Wish};
 pub use ligament_carrier::{Carrier, Heard};
 pub use ligament_launch::Guard;
 pub use ligament_shm::status::{Awaited, State, Status, Waiting};

@@ -19,12 +19,18 @@ enum Command {
     /// Run a model: on this machine, on all nodes of the job that this is part of, or on those that are listed.
     ///
     /// Starts every instance, shows how far each one is, and ends with a summary. All that the run does is in its
-    /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once.
+    /// run directory. Ctrl-C ends the run in order; a second Ctrl-C at once. If its terminal goes away the run goes on, and
+    /// `ligament attach` shows it again.
     Run(Box<Run>),
+    /// Show a run that was started or submitted elsewhere, or before, as if it were here.
+    ///
+    /// Waits for a run that is still in its queue, and says how one went that is over. Ctrl-C leaves the run alone; many
+    /// may be attached to one. The exit status is that of the run.
+    Attach(crate::attach::Attach),
     /// Run a model as a job of a batch system (Slurm), and show how it goes.
     ///
     /// Writes the job's script into the run directory, submits it, waits in the queue, and then shows the run as if it
-    /// were here. Ctrl-C ends only the showing.
+    /// were here. Ctrl-C ends only the showing; `ligament attach` comes back to it.
     Submit(Box<crate::submit::Submit>),
     /// End a run that was submitted, whether it waits in the queue or runs; any other as `stop` does.
     Cancel(crate::job::Cancel),
@@ -93,10 +99,13 @@ pub(crate) struct Run {
     /// Which model to run, if the files have several.
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// Let the run go on by itself, without this terminal, as soon as it is up; `ligament attach` shows it.
+    #[arg(short, long)]
+    pub detach: bool,
     /// Show nothing but errors.
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print the record of the run as JSON at the end, and nothing else.
+    /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing else.
     #[arg(long)]
     pub json: bool,
     #[command(flatten, next_help_heading = "Over several domains")]
@@ -332,6 +341,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
     };
     let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
+        Command::Attach(attach) => crate::attach::attach(&attach),
         Command::Submit(submit) => crate::submit::submit(&submit),
         Command::Cancel(cancel) => crate::job::cancel(&cancel),
         Command::Site(site) => crate::site::site(&site),

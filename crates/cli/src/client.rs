@@ -1,13 +1,20 @@
 //! What asks a run that is under way: `status`, `stop`, `join`.
 
 use crate::arguments::{print, Join, Status, Stop};
-use ligament_manager::{find_run, in_bytes, in_seconds, InstanceRecord, RunDirectory, RunRecord, RunState};
+use crate::attach::{last_sign, last_words, lost_in_words, Snapshots};
+use ligament_manager::{
+    find_run, in_bytes, in_seconds, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
+};
 use ligament_shm::socket::{Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
+use std::time::Duration;
+
+/// How long the manager of a run on another machine has to say how the run stands.
+const ELSEWHERE: Duration = Duration::from_secs(5);
 
 /// What is written down of a run.
 pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
@@ -30,6 +37,16 @@ pub(crate) fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result
 /// Whether the head of a run is, or was, on this machine: only then can be seen from here whether it lives.
 pub(crate) fn is_here(record: &RunRecord) -> bool {
     rustix::system::uname().nodename().to_string_lossy() == record.host
+}
+
+/// Whether a process of this number lives on this machine.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let known =
+        number.is_some_and(|number| rustix::process::test_kill_process(number) != Err(rustix::io::Errno::SRCH));
+    // One whose end its parent has not taken notice of is still known.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
 }
 
 /// Asks a run. None if it is not under way any more.
@@ -104,7 +121,10 @@ fn question_and_answer(
 pub(crate) fn status(arguments: &Status) -> i32 {
     let told = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
-        let now = ask(&run, &record, Question::Status)?;
+        let mut now = ask(&run, &record, Question::Status)?;
+        if now.is_none() && record.state == RunState::Running && !is_here(&record) {
+            now = Snapshots::of(&run).one_within(ELSEWHERE);
+        }
         Ok((run, record, now))
     });
     let (run, mut record, now) = match told {
@@ -117,6 +137,8 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     if lost {
         // Manager and agent are gone and had no time to say so.
         json["state"] = "lost".into();
+        json["last"] =
+            Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
     } else if let Ok(live) = serde_json::from_value::<RunRecord>(json.clone()) {
         record = live;
     }
@@ -127,8 +149,10 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         return crate::DONE;
     }
     let state = match (lost, unanswered) {
-        (true, _) => "lost (its manager is gone; it was perhaps killed)".to_owned(),
-        (false, true) => format!("{} on {}, as it last wrote down", record.state.name(), record.host),
+        (true, _) => format!("lost: {}", lost_in_words(&run, &record)),
+        (false, true) => {
+            format!("{} on {}, as it last wrote down; {}", record.state.name(), record.host, last_sign(&run))
+        }
         (false, false) => record.state.name().to_owned(),
     };
     let mut text = format!("{}: {state}", record.run);
@@ -138,6 +162,9 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     text.push('\n');
     if let Some(reason) = &record.reason {
         text.push_str(&format!("{reason}\n"));
+    }
+    if let Some(last) = last_words(&run) {
+        text.push_str(&format!("{last}\n"));
     }
     text.push_str(&of_instances(record.instances));
     print(&text);

@@ -81,7 +81,7 @@ impl Agents for Launched {
             None => {
                 let lines: Vec<String> =
                     agents::by_hand(expected, &command).iter().map(|line| format!("    {line}\n")).collect();
-                eprint!("start the agents of the other domains:\n{}", lines.concat());
+                crate::say_lines(&format!("start the agents of the other domains:\n{}", lines.concat()));
             }
         }
         Ok(())

@@ -3,12 +3,15 @@
 
 mod agent;
 mod arguments;
+mod attach;
 mod check;
 mod client;
 mod config;
+mod detach;
+mod ear;
+mod ending;
 mod explain;
 mod files;
-mod follow;
 mod job;
 mod launched;
 mod limits;
@@ -39,9 +42,20 @@ pub const BAD_USE: i32 = 2;
 /// Exit status: interrupted.
 pub const INTERRUPTED: i32 = 130;
 
+/// Says a line on standard error. That nobody can read it is no reason to end.
+fn say(text: &str) {
+    say_lines(&format!("{text}\n"));
+}
+
+/// The same of a text that is made of lines, or empty.
+fn say_lines(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Says on standard error what is wrong, and where to read more about it.
 fn complain(text: &str) {
-    eprintln!("ligament: {}", ligament_catalogue::with_code(text));
+    say(&format!("ligament: {}", ligament_catalogue::with_code(text)));
 }
 
 /// Says that a command has failed, as the user wants to read it. Gives back the exit status.

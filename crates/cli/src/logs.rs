@@ -1,7 +1,7 @@
 //! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
 
 use crate::arguments::Logs;
-use crate::client::{is_here, record_of};
+use crate::client::{is_alive, is_here, record_of};
 use crate::peek::Files;
 use ligament_manager::{find_run, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
@@ -96,11 +96,6 @@ fn is_another(file: &File, path: &Path) -> bool {
         (Ok(open), Ok(now)) => open.ino() != now.ino(),
         _ => false,
     }
-}
-
-pub(crate) fn is_alive(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 fn watch(run: &RunDirectory, path: &Path) -> rustix::io::Result<rustix::fd::OwnedFd> {

@@ -54,11 +54,13 @@ pub(crate) enum Call {
     Heard(Heard),
     /// A signal that is to end this.
     Interrupted,
+    /// The terminal went away.
+    HungUp,
     /// Time has passed.
     Nothing,
 }
 
-/// From now on signals that would end this process come as `Call::Interrupted`.
+/// From now on signals that would end this process come as `Call::Interrupted`, or `Call::HungUp`.
 pub(crate) fn event_loop() -> Result<EventLoop, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no event loop: {error}"))?;
@@ -81,7 +83,7 @@ pub(crate) fn hear(
             heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| "the carrier of messages between domains has ended".to_owned()),
             _ = interrupt.recv() => Ok(Call::Interrupted),
             _ = terminate.recv() => Ok(Call::Interrupted),
-            _ = hangup.recv() => Ok(Call::Interrupted),
+            _ = hangup.recv() => Ok(Call::HungUp),
             () = tokio::time::sleep_until(until.into()) => Ok(Call::Nothing),
         }
     })
@@ -105,7 +107,7 @@ pub(crate) fn farewell(
             ))) => {
                 left.remove(&domain);
             }
-            Ok(Call::Heard(_) | Call::Nothing) => {}
+            Ok(Call::Heard(_) | Call::HungUp | Call::Nothing) => {}
             Ok(Call::Interrupted) | Err(_) => return,
         }
     }

@@ -2,7 +2,7 @@
 //! is under way from its head where that is needed, else from the run directory.
 
 use crate::arguments::{print, Peek};
-use crate::client::{is_here, peek_at, record_of};
+use crate::client::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
 use ligament_manager::{find_run, in_bytes, RunDirectory, RunState};
 use ligament_wire::peek::{Entry, Sight, MOST};
@@ -119,7 +119,7 @@ impl<'a> Files<'a> {
             return Ok((here(), false));
         }
         if !self.may_be_elsewhere() {
-            let runs = !is_here(&record) || crate::logs::is_alive(record.pid);
+            let runs = !is_here(&record) || is_alive(record.pid);
             return Ok((here(), runs));
         }
         let asked = || peek_at(self.run, &record, self.instance, path, offset, most);

@@ -1,11 +1,13 @@
 //! Submitting at a site that is reached by ssh: the model, as it was read here, and the site's file are put into the
 //! site's directory, and `ligament submit` is called there. What it shows is shown here.
 
+use crate::attach::Attach;
 use crate::job::Cancel;
-use crate::site::{at, shell_at};
+use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
 use ligament_launch::site::Site;
 use ligament_manager::Moment;
+use std::io::IsTerminal;
 
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -91,14 +93,29 @@ pub(crate) fn cancel(site: &Site, arguments: &Cancel) -> i32 {
     call(site, &words, arguments.json)
 }
 
-/// Calls ligament there; what it prints is printed here, as it comes.
+/// Attaches to a run there.
+pub(crate) fn attach(site: &Site, arguments: &Attach) -> i32 {
+    let mut words = vec!["attach".to_owned(), arguments.run.clone()];
+    if arguments.json {
+        words.push("--json".to_owned());
+    }
+    call(site, &words, arguments.json)
+}
+
+/// Calls ligament there; what it prints is printed here, as it comes. From a terminal it has one there too, so that it can
+/// draw, and hear Ctrl-C.
 fn call(site: &Site, words: &[String], json: bool) -> i32 {
     let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
     let script = format!("{}exec \"$l\" {}", begin(site), words.join(" "));
-    let mut command = at(site);
+    let draws = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let draws = draws && std::io::stdout().is_terminal() && !json;
+    let mut command = if draws { at_with_terminal(site) } else { at(site) };
+    if !draws {
+        command.stdin(std::process::Stdio::null());
+    }
     // ssh gives its words, joined, to a shell.
     command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
-    match command.stdin(std::process::Stdio::null()).status() {
+    match command.status() {
         Ok(status) if status.code() == Some(255) => {
             let error = format!("the site {} cannot be reached by ssh", site.name);
             crate::fail(json, &error, crate::FAILED)

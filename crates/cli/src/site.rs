@@ -170,6 +170,15 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
 
 /// What runs a command at a site: ssh, or nothing before it.
 pub(crate) fn at(site: &Site) -> Command {
+    at_with(site, &[])
+}
+
+/// The same, for a command that is to have a terminal there.
+pub(crate) fn at_with_terminal(site: &Site) -> Command {
+    at_with(site, &["-tt", "-o", "LogLevel=ERROR"])
+}
+
+fn at_with(site: &Site, more: &[&str]) -> Command {
     match &site.ssh {
         None => {
             let mut command = Command::new("env");
@@ -177,7 +186,9 @@ pub(crate) fn at(site: &Site) -> Command {
             command
         }
         Some(target) => {
-            let words = ligament_launch::agents::ssh_words(&site.ssh_options, 30, target);
+            let mut options = site.ssh_options.clone();
+            options.extend(more.iter().map(|option| (*option).to_owned()));
+            let words = ligament_launch::agents::ssh_words(&options, 30, target);
             let mut command = Command::new(&words[0]);
             command.args(&words[1..]);
             command

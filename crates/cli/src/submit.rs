@@ -89,7 +89,7 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
         Ok(report) => report,
         Err(error) => return refuse(&error),
     };
-    eprint!("{}", report.to_text());
+    crate::say_lines(&report.to_text());
     let found = report.is_ok().then(|| report.resolved.take()).flatten();
     let Some(model) = found else {
         if arguments.json {
@@ -199,12 +199,13 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         return Ok(crate::DONE);
     }
     let nodes = if prepared.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", prepared.nodes) };
-    eprintln!("{}: submitted as job {} for {nodes}; {}", run.name(), record.job, run.path().display());
+    let (name, path) = (run.name(), run.path().display());
+    crate::say(&format!("{name}: submitted as job {} for {nodes}; {path}", record.job));
     if arguments.detach {
         return Ok(crate::DONE);
     }
-    eprintln!("(Ctrl-C leaves it alone; \"ligament cancel {}\" ends it)", run.name());
-    Ok(crate::follow::follow(&run, &record))
+    crate::say(&crate::attach::how_to_leave(&run, true));
+    Ok(crate::attach::show(&run, Some(&record), false))
 }
 
 /// The job, with the command that runs the model once more as it was asked for here.

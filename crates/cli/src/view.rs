@@ -1,12 +1,9 @@
 //! The view on a terminal while a model runs: one line for each component, drawn again in place.
 
-use ligament_manager::{in_bytes, in_seconds, InstanceRecord, Observation, Standing};
-use ligament_model::{Identifier, Reference, Resolved, SettingValue};
+use ligament_manager::{component_of, in_bytes, in_seconds, InstanceRecord, Standing};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
-/// Settings that tell a component's last model time, the first that is there.
-const END_NAMES: [&str; 4] = ["t_max", "t_end", "total_time", "end_time"];
 const BAR: usize = 16;
 /// Looks over which rates are taken.
 const WINDOW: usize = 6;
@@ -21,9 +18,17 @@ pub(crate) struct View {
 
 struct Group<'a> {
     name: String,
-    all: &'a [Observation],
-    records: &'a [InstanceRecord],
-    end: Option<f64>,
+    all: &'a [InstanceRecord],
+}
+
+impl Group<'_> {
+    fn count(&self, standing: &Standing) -> usize {
+        self.all.iter().filter(|one| one.state == standing.name()).count()
+    }
+
+    fn has(&self, standing: &Standing) -> bool {
+        self.count(standing) > 0
+    }
 }
 
 impl View {
@@ -59,12 +64,12 @@ impl View {
         self.lines = 0;
     }
 
-    /// Draws it.
-    pub fn draw(&mut self, model: &Resolved, seen: &[Observation], records: &[InstanceRecord], now: u64) {
+    /// Draws it: how the instances stand at a time, in ns since any moment.
+    pub fn draw(&mut self, instances: &[InstanceRecord], now: u64) {
         let (columns, rows) = rustix::termios::tcgetwinsize(std::io::stderr())
             .map_or((80, 24), |size| (usize::from(size.ws_col).max(20), usize::from(size.ws_row).max(4)));
-        let mut lines = vec![self.totals(seen, now)];
-        lines.extend(self.body(model, seen, records, rows - 2));
+        let mut lines = vec![self.totals(instances, now)];
+        lines.extend(self.body(instances, rows - 2));
         let mut text = self.erase();
         for line in &lines {
             text.push_str(&cut(line, columns - 1));
@@ -74,9 +79,9 @@ impl View {
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
-    fn totals(&mut self, seen: &[Observation], now: u64) -> String {
-        let messages = seen.iter().map(|one| one.counters.sent_messages).sum();
-        let bytes = seen.iter().map(|one| one.counters.sent_bytes).sum();
+    fn totals(&mut self, instances: &[InstanceRecord], now: u64) -> String {
+        let messages = instances.iter().map(|one| one.sent_messages).sum();
+        let bytes = instances.iter().map(|one| one.sent_bytes).sum();
         self.history.push_back((now, messages, bytes));
         if self.history.len() > WINDOW {
             self.history.pop_front();
@@ -84,24 +89,18 @@ impl View {
         let (then, old_messages, old_bytes) = self.history[0];
         let seconds = (now.saturating_sub(then) as f64 / 1e9).max(1e-3);
         let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
-        let done = seen.iter().filter(|one| one.standing == Standing::Done).count();
+        let done = instances.iter().filter(|one| one.state == Standing::Done.name()).count();
         format!(
             "{:.0} messages/s, {}/s; {done} of {} done",
             rate(messages, old_messages),
             in_bytes(rate(bytes, old_bytes)),
-            seen.len()
+            instances.len()
         )
     }
 
     /// A line for each instance if there is room, else for each component, else for the first components.
-    fn body(
-        &self,
-        model: &Resolved,
-        seen: &[Observation],
-        records: &[InstanceRecord],
-        room: usize,
-    ) -> Vec<String> {
-        let mut groups = groups(model, seen, records, seen.len() <= room);
+    fn body(&self, instances: &[InstanceRecord], room: usize) -> Vec<String> {
+        let mut groups = groups(instances, instances.len() <= room);
         let hidden = groups.len().saturating_sub(room);
         if hidden > 0 {
             groups.truncate(room.saturating_sub(1));
@@ -133,7 +132,7 @@ impl View {
         // A wait shorter than this is the pulse of a healthy run.
         const LONG: f64 = 0.5;
         let longest = group
-            .records
+            .all
             .iter()
             .filter(|record| record.waits_since.is_some_and(|since| since >= LONG))
             .max_by(|a, b| a.waits_since.unwrap_or(0.0).total_cmp(&b.waits_since.unwrap_or(0.0)));
@@ -142,21 +141,18 @@ impl View {
             let who = if group.all.len() > 1 { format!("{} ", record.name) } else { String::new() };
             return paint("33", format!("{who}{} {port} since {}", record.state, in_seconds(since)));
         }
-        if let Some(failed) = group.all.iter().find(|one| one.standing == Standing::Failed) {
-            return paint("31", failed.standing.name().to_owned());
+        for (standing, code) in [(Standing::Failed, "31"), (Standing::Stopped, "33")] {
+            if group.has(&standing) {
+                return paint(code, standing.name().to_owned());
+            }
         }
-        if let Some(stopped) = group.all.iter().find(|one| one.standing == Standing::Stopped) {
-            return paint("33", stopped.standing.name().to_owned());
-        }
-        if group.all.iter().all(|one| one.standing == Standing::Done) {
+        if group.count(&Standing::Done) == group.all.len() {
             return paint("32", "done".to_owned());
         }
-        let starting = group.all.iter().filter(|one| one.standing == Standing::Starting).count();
-        let missing = group.all.iter().filter(|one| one.standing == Standing::NotStarted).count();
-        match (starting, missing) {
-            (0, 0) => "running".to_owned(),
-            (0, _) => paint("33", "waits to be started by hand".to_owned()),
-            _ => "starting".to_owned(),
+        match (group.has(&Standing::Starting), group.has(&Standing::NotStarted)) {
+            (false, false) => "running".to_owned(),
+            (false, true) => paint("33", "waits to be started by hand".to_owned()),
+            (true, _) => "starting".to_owned(),
         }
     }
 }
@@ -165,7 +161,7 @@ impl View {
 fn cells(group: &Group<'_>) -> [String; 4] {
     let time = group.all.iter().filter_map(|one| one.model_time).reduce(f64::min);
     let shown = time.map_or_else(|| "-".to_owned(), short);
-    let (bar, time) = match group.end.filter(|end| *end > 0.0) {
+    let (bar, time) = match group.all[0].model_end.filter(|end| *end > 0.0) {
         Some(end) => {
             let part = (time.unwrap_or(0.0) / end).clamp(0.0, 1.0);
             let full = (part * BAR as f64).round() as usize;
@@ -174,8 +170,8 @@ fn cells(group: &Group<'_>) -> [String; 4] {
         }
         None => (String::new(), shown),
     };
-    let sent: u64 = group.all.iter().map(|one| one.counters.sent_messages).sum();
-    let bytes: u64 = group.all.iter().map(|one| one.counters.sent_bytes).sum();
+    let sent: u64 = group.all.iter().map(|one| one.sent_messages).sum();
+    let bytes: u64 = group.all.iter().map(|one| one.sent_bytes).sum();
     [group.name.clone(), bar, time, format!("sent {sent} ({})", in_bytes(bytes as f64))]
 }
 
@@ -190,41 +186,22 @@ fn short(x: f64) -> String {
     format!("{x:.3e}")
 }
 
-fn groups<'a>(
-    model: &Resolved,
-    seen: &'a [Observation],
-    records: &'a [InstanceRecord],
-    each: bool,
-) -> Vec<Group<'a>> {
+/// Each instance, or all that are copies of one component together.
+fn groups(instances: &[InstanceRecord], each: bool) -> Vec<Group<'_>> {
     let mut groups = Vec::new();
-    let mut from = 0;
-    while from < seen.len() {
-        let component = seen[from].component;
+    let mut rest = instances;
+    while let Some(first) = rest.first() {
+        let component = component_of(&first.name);
         let count = match each {
             true => 1,
-            false => seen[from..].iter().take_while(|one| one.component == component).count(),
+            false => rest.iter().take_while(|one| component_of(&one.name) == component).count(),
         };
-        let name = match count {
-            1 => seen[from].name.clone(),
-            _ => format!("{} ×{count}", model.components[component as usize].name),
-        };
-        let end = end_of(model, &model.instances[from].name);
-        let range = from..from + count;
-        groups.push(Group { name, all: &seen[range.clone()], records: &records[range], end });
-        from += count;
+        let (all, others) = rest.split_at(count);
+        let name = if count == 1 { first.name.clone() } else { format!("{component} ×{count}") };
+        groups.push(Group { name, all });
+        rest = others;
     }
     groups
-}
-
-fn end_of(model: &Resolved, instance: &Reference) -> Option<f64> {
-    END_NAMES.iter().find_map(|name| {
-        let name = Reference::empty().child(&Identifier::new(name).ok()?);
-        match model.settings.get(instance, &name)?.1 {
-            SettingValue::Int(end) => Some(*end as f64),
-            SettingValue::Float(end) => Some(*end),
-            _ => None,
-        }
-    })
 }
 
 /// Cuts a line to the width of the screen; colours take no room.

@@ -5,6 +5,7 @@
 pub mod agents;
 mod command;
 mod descendants;
+mod detached;
 mod environment;
 mod guard;
 pub mod jobs;
@@ -20,6 +21,7 @@ pub mod staging;
 mod sys;
 
 pub use command::{prepare, Command, Place, PrepareError};
+pub use detached::{ended, leave_terminal, start_detached};
 pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, Guard, Told};
 pub use loss::Loss;

@@ -184,6 +184,15 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// Makes these descriptors, such as 1 and 2 for what is printed, the same as `fd`.
+pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
+    for &number in numbers {
+        // SAFETY: what has these numbers, standard input and output, is owned by nobody who would close it.
+        check(unsafe { libc::dup2(fd.as_raw_fd(), number) })?;
+    }
+    Ok(())
+}
+
 /// Moves a descriptor to number 3 and closes all above; 0 and 1 become /dev/null. 2 stays, to say what is wrong.
 pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     const KEPT: RawFd = 3;

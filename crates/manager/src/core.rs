@@ -211,6 +211,10 @@ impl<N: Names> Manager<N> {
     /// process ended may be known only now, so `outcome` may say more than what was reported.
     pub fn conclude(&self, record: &mut RunRecord, outcome: &Outcome, seen: &[Observation]) -> Deed {
         self.fill(record, seen);
+        record.failed = match outcome {
+            Outcome::Failed(failure) => failure.instance.map(|instance| self.names.instance(instance)),
+            Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
+        };
         (record.state, record.reason) = match outcome {
             Outcome::Done => (RunState::Done, None),
             Outcome::Stopped => (RunState::Stopped, None),

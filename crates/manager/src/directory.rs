@@ -93,6 +93,26 @@ impl RunDirectory {
         self.path.join("manager.log")
     }
 
+    /// The run's journal.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    /// How the run stands, while somebody watches.
+    pub fn status(&self) -> PathBuf {
+        self.path.join("status.json")
+    }
+
+    /// The file that somebody writes to who watches the run.
+    pub fn watched(&self) -> PathBuf {
+        self.path.join(".watched")
+    }
+
+    /// What a run prints that has no terminal, or none any more.
+    pub fn printed(&self) -> PathBuf {
+        self.path.join("terminal.log")
+    }
+
     /// The run's timeline.
     pub fn timeline(&self) -> PathBuf {
         self.path.join("timeline")
@@ -207,6 +227,13 @@ impl RunDirectory {
             };
             into_reserve().map_err(|_| error)
         })
+    }
+
+    /// Removes what there is for those who watch a run, and the token: the run is over.
+    pub fn dismiss_clients(&self) {
+        for path in [self.token(), self.watched(), self.status()] {
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// Removes what process `pid` was about to write when it ended.

@@ -1,5 +1,5 @@
 //! The manager: one per run. What is known of each instance, who waits for whom, the run's directory, its log, its
-//! record and its summary. It starts nothing and talks to nobody: it is told what happens. `core` is its logic.
+//! journal, record and summary. It starts nothing and talks to nobody: it is told what happens. `core` is its logic.
 
 mod clock;
 mod core;
@@ -7,6 +7,8 @@ mod deadlock;
 mod directory;
 pub mod domains;
 mod explain;
+mod journal;
+mod lines;
 mod log;
 mod names;
 mod observation;
@@ -20,10 +22,11 @@ pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
 pub use deadlock::{Carrier, Deadlock, Order, Watch};
 pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory, JOB};
+pub use journal::{Entry, Event, Journal, JOURNAL_VERSION};
 pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
 pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{read_output, Outputs, DEFAULT_OUTPUT};
 pub use record::{some_of, DomainRecord, InstanceRecord, RunRecord, RunState, WaitRecord};
-pub use summary::{in_bytes, in_seconds, summary_table};
+pub use summary::{component_of, in_bytes, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

@@ -1,7 +1,7 @@
 //! The run's log: one line for each thing that happened, with time, level, instance and text.
 
 use crate::clock::Moment;
-use std::fs::{File, OpenOptions};
+use crate::lines::Lines;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -46,11 +46,7 @@ pub const DEFAULT_LOG: u64 = 64 << 20;
 /// The log, and whether it is shown as well.
 #[derive(Debug)]
 pub struct RunLog {
-    file: File,
-    path: PathBuf,
-    written: u64,
-    /// When it is larger than this, bytes, it begins anew.
-    limit: u64,
+    lines: Lines,
     shown_from: Option<Level>,
 }
 
@@ -61,37 +57,26 @@ impl RunLog {
     /// # Errors
     /// What the system says, with the path.
     pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, String> {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|error| format!("the log {} cannot be written: {error}", path.display()))?;
-        let written = file.metadata().map_or(0, |known| known.len());
-        Ok(RunLog { file, path: path.to_path_buf(), written, limit, shown_from })
+        let lines = Lines::open(path, limit);
+        let lines = lines.map_err(|error| format!("the log {} cannot be written: {error}", path.display()))?;
+        Ok(RunLog { lines, shown_from })
     }
 
     /// Where the log before the present one is: `manager.log.1` for `manager.log`.
     pub fn earlier(path: &Path) -> PathBuf {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".1");
-        name.into()
+        Lines::earlier(path)
     }
 
-    /// Puts the log aside, over the one that was put aside before, if it has become too large.
-    fn begin_anew_if_full(&mut self) {
-        if self.written <= self.limit || std::fs::rename(&self.path, RunLog::earlier(&self.path)).is_err() {
-            return;
-        }
-        if let Ok(file) = OpenOptions::new().create(true).append(true).open(&self.path) {
-            (self.file, self.written) = (file, 0);
-        }
+    /// Shows lines from this level on, and none without one.
+    pub fn show_from(&mut self, level: Option<Level>) {
+        self.shown_from = level;
     }
 
     /// Adds a line; `who` is an instance, or `run`. Lines of a text after the first are indented.
     pub fn add(&mut self, level: Level, who: &str, text: &str) {
         let text = text.trim_end().replace('\n', "\n    ");
         let line = format!("{} {:<8} {who}: {text}\n", Moment::now().rfc3339(), level.name());
-        self.begin_anew_if_full();
-        self.written += line.len() as u64;
-        // A full disk must not end the run: the log is for people.
-        let _ = self.file.write_all(line.as_bytes());
+        self.lines.add(&line);
         if self.shown_from.is_some_and(|from| level >= from) {
             let _ = std::io::stderr().write_all(line.as_bytes());
         }

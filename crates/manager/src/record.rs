@@ -2,7 +2,7 @@
 
 use crate::names::Names;
 use crate::observation::Observation;
-use ligament_agent::Awaited;
+use ligament_agent::{Awaited, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// How a run stands.
@@ -30,6 +30,17 @@ impl RunState {
     }
 }
 
+impl From<&Outcome> for RunState {
+    fn from(outcome: &Outcome) -> RunState {
+        match outcome {
+            Outcome::Done => RunState::Done,
+            Outcome::Failed(_) => RunState::Failed,
+            Outcome::Stopped => RunState::Stopped,
+            Outcome::Interrupted => RunState::Interrupted,
+        }
+    }
+}
+
 /// The record of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -46,6 +57,9 @@ pub struct RunRecord {
     pub state: RunState,
     /// Why it failed, if it did.
     pub reason: Option<String>,
+    /// The instance that failed first, if one did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failed: Option<String>,
     /// The process of manager and agent.
     pub pid: u32,
     /// The agent's socket, as `LIGAMENT_AGENT` has it.
@@ -112,6 +126,9 @@ pub struct InstanceRecord {
     /// How its process ended, in words.
     pub exit: Option<String>,
     pub model_time: Option<f64>,
+    /// The model time at which it will be done, if its settings say that; of a run that is under way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub model_end: Option<f64>,
     pub iterations: u64,
     pub total: f64,
     pub computing: f64,
@@ -187,6 +204,7 @@ impl InstanceRecord {
             pid: seen.pid,
             exit,
             model_time: seen.model_time,
+            model_end: None,
             iterations: counters.iterations,
             total: counters.total,
             computing: counters.computing(),

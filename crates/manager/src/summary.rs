@@ -47,7 +47,8 @@ fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
     ]
 }
 
-fn component(name: &str) -> &str {
+/// The component that an instance is a copy of.
+pub fn component_of(name: &str) -> &str {
     name.split_once('[').map_or(name, |(component, _)| component)
 }
 
@@ -60,8 +61,8 @@ pub fn summary_table(records: &[InstanceRecord], most: usize) -> String {
     } else {
         let mut rest = records;
         while let Some(first) = rest.first() {
-            let stem = component(&first.name);
-            let count = rest.iter().take_while(|record| component(&record.name) == stem).count();
+            let stem = component_of(&first.name);
+            let count = rest.iter().take_while(|record| component_of(&record.name) == stem).count();
             let (these, others) = rest.split_at(count);
             let all: Vec<&InstanceRecord> = these.iter().collect();
             let name = if count == 1 { first.name.clone() } else { format!("{stem} (mean of {count})") };
@@ -117,6 +118,7 @@ mod tests {
             pid: None,
             exit: None,
             model_time: None,
+            model_end: None,
             iterations: 1,
             total: 1.0,
             computing: 0.5,

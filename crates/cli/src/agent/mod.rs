@@ -232,7 +232,7 @@ fn await_begin(
                 return Err(failed(format!("domain {me}: {}", launcher::GONE)));
             }
             Call::Nothing => {}
-            Call::Interrupted => {
+            Call::Interrupted | Call::HungUp => {
                 carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
                 let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, status: crate::INTERRUPTED });

@@ -114,7 +114,7 @@ fn await_head(
                 return Err(Unready::failed(format!("the head of the run is gone: {why}")))
             }
             Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),
-            Call::Interrupted => {
+            Call::Interrupted | Call::HungUp => {
                 return Err(Unready { why: "it was interrupted".to_owned(), status: crate::INTERRUPTED })
             }
             Call::Heard(_) | Call::Nothing => continue,

@@ -3,9 +3,11 @@
 use super::{Runtime, ToStart, REDRAW};
 use crate::client::of_instances;
 use crate::observe::{gained, see_stopped, see_threads};
-use ligament_agent::{Drain, Gained, Guard, Heard, Host, Link, Order, Peek, Report, RunView, Started, State};
+use ligament_agent::{
+    Drain, Gained, Guard, Heard, Host, Link, Order, Peek, Report, RunView, Started, State, Wish,
+};
 use ligament_manager::timeline::{self, Recording};
-use ligament_manager::{output_in, workdir_in, Level, Moment};
+use ligament_manager::{output_in, workdir_in, Event, Level};
 use ligament_wire::peek::Sight;
 use std::time::Duration;
 
@@ -31,6 +33,7 @@ impl Host for Runtime<'_> {
             crate::complain(&error);
         }
         self.save();
+        self.tell_that_it_is_up();
         match self.begin_timeline() {
             Ok(timeline) => self.timeline = timeline,
             Err(why) => self.no_timeline(&why),
@@ -80,24 +83,31 @@ impl Host for Runtime<'_> {
         if let Report::Ending(outcome) = &report {
             self.tell_ending(outcome);
         }
-        if let Some(deed) = self.manager.report(report) {
-            self.carry_out(deed);
-        }
+        self.take_in(report);
+    }
+
+    fn started(&mut self, instance: u32, pid: u32) {
+        self.note_started(instance, pid);
+    }
+
+    fn ordered(&mut self, wish: &Wish) {
+        let (order, instance) = match wish {
+            Wish::Signal(signal) => ((*signal).to_owned(), None),
+            Wish::Stop => ("stop".to_owned(), None),
+            Wish::Join(instance) => ("join".to_owned(), Some(instance.clone())),
+        };
+        self.journal.note(Event::Order { order, instance });
+    }
+
+    fn hung_up(&mut self) -> bool {
+        self.terminal_is_gone()
     }
 
     fn status(&mut self, view: &RunView<'_>) -> String {
         let mut seen = self.see(&view.instances, view.now);
         see_stopped(&mut seen, &view.instances);
         self.see_stopped_elsewhere(&mut seen);
-        let mut record = self.record.clone();
-        self.manager.fill(&mut record, &seen);
-        self.say_where(&mut record.instances);
-        record.duration = Some((Moment::now().0.saturating_sub(self.began.0)) as f64 / 1e3);
-        let mut json = serde_json::to_value(&record).unwrap_or_default();
-        let (used, limit) = self.memory(view.core.memory());
-        json["ok"] = true.into();
-        json["memory"] = serde_json::json!({ "used": used, "limit": limit });
-        json.to_string()
+        self.status_of(&seen, view.core.memory())
     }
 
     fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
@@ -133,24 +143,26 @@ impl Host for Runtime<'_> {
         let mut seen = self.see(&view.instances, view.now);
         see_stopped(&mut seen, &view.instances);
         self.see_stopped_elsewhere(&mut seen);
-        let mut records = self.manager.records(&seen);
-        self.say_where(&mut records);
+        let records = self.records(&seen);
         let text = format!("how the run stands:\n{}", of_instances(records));
         self.log.add(Level::Info, "run", &text);
         match &mut self.view {
             Some(screen) => screen.say(text.trim_end()),
             // The log may be shown already.
             None if self.shown => {}
-            None => eprint!("{text}"),
+            None => crate::say_lines(&text),
         }
     }
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
         let mut seen = self.see(&view.instances, view.now);
         see_threads(&mut seen, &view.instances);
-        if let Some(screen) = &mut self.view {
-            screen.draw(self.model, &seen, &self.manager.records(&seen), view.now);
+        if self.view.is_some() {
+            let records = self.records(&seen);
+            self.view.iter_mut().for_each(|screen| screen.draw(&records, view.now));
         }
+        self.note_started_elsewhere(&seen);
+        self.tell_watchers(view);
         self.watch_outputs();
         let mut orders = self.watch_others(view.now);
         orders.extend(self.look(&seen, view.core.memory()));

@@ -1,6 +1,7 @@
-//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, record and
-//! view. `prepare` makes ready, `stage` brings inputs to where instances run, `host` is what the agent asks for, `spread` is the
-//! rest of a run over several domains, `brought` what comes back from there, `peeks` what people want to see of it meanwhile.
+//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
+//! and view. `prepare` makes ready, `stage` brings inputs to where instances run, `host` is what the agent asks for,
+//! `watched` what others see of the run while it goes on, `spread` is the rest of a run over several domains, `brought` what
+//! comes back from there, `peeks` what people want to see of it meanwhile.
 //! Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
 mod brought;
@@ -9,6 +10,7 @@ mod peeks;
 mod prepare;
 mod spread;
 mod stage;
+mod watched;
 
 pub use ligament_launch::agents::Expected;
 pub(crate) use spread::MARKER;
@@ -22,20 +24,23 @@ use ligament_launch::staging::Inputs;
 use ligament_launch::Command;
 use ligament_manager::timeline::Recording;
 use ligament_manager::{
-    Deed, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog, RunRecord,
-    RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
+    Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog,
+    RunRecord, RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
 use peeks::Peeks;
 use spread::{Abroad, Unready};
 use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use watched::Watched;
 
 /// How often the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
 /// Lines of an instance's output that are shown when it fails.
-const LAST_LINES: usize = 20;
+pub(crate) const LAST_LINES: usize = 20;
 
 /// How a run is to be made.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +51,8 @@ pub struct RunOptions {
     pub manual: Vec<String>,
     /// What is shown while it runs.
     pub show: Show,
+    /// What becomes of it without its terminal.
+    pub terminal: Terminal,
     /// The files that the model was read from.
     pub model_files: Vec<PathBuf>,
     /// The model as resolved, for the run directory.
@@ -62,6 +69,18 @@ pub enum Show {
     Log,
     /// A view that is drawn again and again, if standard error is a terminal; else the log.
     View,
+}
+
+/// What becomes of a run whose terminal goes away (SIGHUP).
+#[derive(Debug, Clone, Default)]
+pub enum Terminal {
+    /// It ends.
+    #[default]
+    EndsRun,
+    /// It goes on.
+    MayGo,
+    /// It has none from the start, and shows nothing when it is up. A byte here tells who started it.
+    None(Arc<UnixStream>),
 }
 
 /// Makes the processes of instances that no program in the model makes.
@@ -102,11 +121,7 @@ pub struct RunResult {
 impl RunResult {
     /// The exit status that says it: 0 done, 1 failed or stopped, 130 interrupted.
     pub fn exit_status(&self) -> i32 {
-        match self.record.state {
-            RunState::Done => crate::DONE,
-            RunState::Interrupted => crate::INTERRUPTED,
-            RunState::Running | RunState::Failed | RunState::Stopped => crate::FAILED,
-        }
+        crate::ending::exit_status(self.record.state)
     }
 }
 
@@ -132,7 +147,7 @@ pub fn run_over<'a>(
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<Spread<'a>>,
 ) -> Result<RunResult, String> {
-    let began = Moment::now();
+    let (began, since) = (Moment::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let mut plan = Plan::of(model, &directory.name())?;
     for instance in plan.instances.iter_mut().filter(|instance| options.manual.contains(&instance.name)) {
@@ -161,6 +176,11 @@ pub fn run_over<'a>(
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
         log: RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?,
         shown: shown_from.is_some(),
+        journal: Journal::open(&directory.journal(), since)?,
+        terminal: options.terminal.clone(),
+        watched: Watched::default(),
+        started: vec![None; plan.instances.len()],
+        since,
         directory,
         starter,
         commands: HashMap::new(),
@@ -179,6 +199,7 @@ pub fn run_over<'a>(
     };
     runtime.directory.reserve(model.instances.len());
     runtime.record.run = runtime.directory.name();
+    runtime.note_begun();
     // Before there is a second thread; and it stays until all is written down.
     let mut guard = runtime.guard().map_err(|why| runtime.could_not_begin(why))?;
     let mut heard = match spread.map(|spread| runtime.gather(&plan, spread)).transpose() {
@@ -243,6 +264,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         model_files: options.model_files.iter().map(|path| path.display().to_string()).collect(),
         state: RunState::Running,
         reason: None,
+        failed: None,
         pid: std::process::id(),
         agent: None,
         host: host.nodename().to_string_lossy().into_owned(),
@@ -262,6 +284,12 @@ struct Runtime<'a> {
     log: RunLog,
     /// Whether the log goes to standard error too.
     shown: bool,
+    journal: Journal,
+    terminal: Terminal,
+    watched: Watched,
+    /// The process of each instance that the journal has.
+    started: Vec<Option<u32>>,
+    since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<u32, Command>,
     /// The directory of each process, by the first of its instances.
@@ -300,7 +328,9 @@ impl Runtime<'_> {
     fn could_not_begin(&mut self, why: String) -> String {
         self.record.state = RunState::Failed;
         self.record.reason = Some(why.clone());
+        self.note_over();
         self.save();
+        self.directory.dismiss_clients();
         self.directory.give_reserve_back();
         why
     }
@@ -309,7 +339,10 @@ impl Runtime<'_> {
         match deed {
             Deed::Say { level, who, text } => self.add(level, &who, &text),
             Deed::Write { level, who, text } => self.log.add(level, &who, &text),
-            Deed::Order(order) => return Some(order),
+            Deed::Order(order) => {
+                self.note_order(&order);
+                return Some(order);
+            }
         }
         None
     }
@@ -317,6 +350,7 @@ impl Runtime<'_> {
     fn add(&mut self, level: Level, who: &str, text: &str) {
         self.log.add(level, who, text);
         if level >= Level::Warning {
+            self.journal.note(Event::Warning { who: who.to_owned(), text: text.to_owned() });
             if let Some(view) = &mut self.view {
                 view.say(&format!("{who}: {text}"));
             }
@@ -351,9 +385,10 @@ impl Runtime<'_> {
         self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
         self.carry_out(last);
         self.outputs.close();
+        self.note_over();
         self.save();
         self.directory.give_reserve_back();
-        let _ = std::fs::remove_file(self.directory.token());
+        self.directory.dismiss_clients();
         self.dismiss();
         let failed = match outcome {
             Outcome::Failed(failure) => failure.instance,

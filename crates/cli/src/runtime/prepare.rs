@@ -94,8 +94,8 @@ impl Runtime<'_> {
 
     /// The process that outlives this one, if this one is killed, and then says so.
     pub(super) fn guard(&self) -> Result<Guard, String> {
-        let (directory, began, record) = (self.directory.clone(), self.began, self.record.clone());
-        Guard::start(move |loss| crate::lost::write_down(&directory, began, record, loss))
+        let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
+        Guard::start(move |loss| crate::lost::write_down(&directory, since, record, loss))
             .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
     }
 }

@@ -7,7 +7,7 @@ use ligament_agent::domains::tell_plan;
 use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome, Plan};
 use ligament_launch::{needs, place, reserved, staging, PlaceOptions, Room};
 use ligament_manager::domains::{Doing, Gathering, Head, Joined};
-use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
+use ligament_manager::{self as manager, DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
 use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
@@ -139,6 +139,8 @@ impl<'a> Runtime<'a> {
         let invitation = Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, keys);
         invitation.write(&file).map_err(|error| error.to_string())?;
         self.save();
+        let at = addresses.iter().map(SocketAddr::to_string).collect();
+        self.journal.note(manager::Event::Awaits { domains: expected.len(), addresses: at });
         self.add(
             Level::Info,
             "run",
@@ -178,7 +180,7 @@ impl<'a> Runtime<'a> {
                     Unready::Interrupted => "the run was interrupted before it began".to_owned(),
                 };
                 let told = to_bytes(&FromHead::Refused(why));
-                let there: Vec<u32> = gathering.joined().collect();
+                let there: Vec<u32> = gathering.have_joined().collect();
                 there.iter().for_each(|&one| carrier.control(one, told.clone()));
                 farewell(&carrier, heard, there.into_iter());
                 return Err(unready);
@@ -198,6 +200,7 @@ impl<'a> Runtime<'a> {
             scratch: None,
         });
         self.record.domains = std::iter::once(here).chain(others).collect();
+        self.note_placed(&placement);
         let part = Part { carrier: Arc::new(carrier), placement: placement.into() };
         let (cut_off, ended) = (BTreeSet::new(), Vec::new());
         self.abroad = Some(Abroad { head, part, joined, addresses, agents: spread.agents, cut_off, ended });
@@ -226,7 +229,8 @@ impl<'a> Runtime<'a> {
             }
             match hear(&mut events, heard, until.min(Instant::now() + GLANCE))? {
                 Call::Interrupted => return Err(Unready::Interrupted),
-                Call::Nothing => {}
+                Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
+                Call::HungUp | Call::Nothing => {}
                 Call::Heard(Heard::Control { from, bytes }) => {
                     let before = gathering.count();
                     if let Err((why, answer)) = gathering.heard(from, &bytes) {
@@ -235,6 +239,7 @@ impl<'a> Runtime<'a> {
                     }
                     let (come, all) = gathering.count();
                     if (come, all) != before {
+                        self.note_joined(from, &gathering);
                         let missing = gathering.missing();
                         let rest = match missing.as_slice() {
                             [] => String::new(),
@@ -485,9 +490,7 @@ impl<'a> Runtime<'a> {
                     }
                 }
                 Doing::Report(report) => {
-                    if let Some(deed) = self.manager.report(report) {
-                        self.carry_out(deed);
-                    }
+                    self.take_in(report);
                 }
                 Doing::Gained { instance, gained, at, over } => {
                     let why = if over { Drain::Over } else { Drain::Tick };

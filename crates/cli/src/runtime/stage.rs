@@ -81,6 +81,7 @@ impl Runtime<'_> {
         while to.values().any(|domain| !domain.ready) {
             match hear(&mut events, heard, Instant::now() + GLANCE)? {
                 Call::Interrupted => return Err(Unready::Interrupted),
+                Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
                 Call::Heard(Heard::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
@@ -91,7 +92,7 @@ impl Runtime<'_> {
                     let name = self.cut_off(domain);
                     return Err(format!("the agent on {name} is gone: {why}").into());
                 }
-                Call::Heard(_) | Call::Nothing => {}
+                Call::Heard(_) | Call::Nothing | Call::HungUp => {}
             }
             if let Some((_, why)) =
                 self.abroad.as_mut().and_then(|abroad| abroad.agents.lost().into_iter().next())

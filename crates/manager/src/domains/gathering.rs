@@ -63,7 +63,7 @@ impl Gathering {
     }
 
     /// The numbers of those that have joined.
-    pub fn joined(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn have_joined(&self) -> impl Iterator<Item = u32> + '_ {
         let there = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_some());
         there.map(|(expected, _)| expected.domain)
     }
@@ -79,6 +79,13 @@ impl Gathering {
         for (_, joined) in self.expected.iter().zip(&mut self.joined).filter(|(one, _)| one.domain == domain) {
             *joined = None;
         }
+    }
+
+    /// A domain, once it has joined.
+    pub fn joined(&self, domain: u32) -> Option<Joined> {
+        let place = self.expected.iter().position(|one| one.domain == domain)?;
+        let join = self.joined[place].clone()?;
+        Some(Joined { domain, name: name_of(&self.expected[place], &join.host), join })
     }
 
     /// The names of those that have not joined.

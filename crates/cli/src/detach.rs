@@ -1,0 +1,102 @@
+//! `ligament run --detach`: the run is made by a process in a session of its own, which needs no terminal; here is waited
+//! until it is up, or has failed.
+
+use crate::arguments::{print, Run};
+use crate::ear::Ear;
+use crate::ending::{called, shown};
+use crate::runtime::Terminal;
+use ligament_launch::{ended, start_detached};
+use ligament_manager::{Moment, RunDirectory};
+use rustix::process::{kill_process, Pid, Signal};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often somebody looks whether it is up.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
+pub(crate) fn detach(arguments: &Run, model: &str, make: impl FnOnce(PathBuf, Terminal) -> i32) -> i32 {
+    let started = RunDirectory::create(arguments.run_dir.as_deref(), model, Moment::now()).and_then(|run| {
+        let broken = |error: std::io::Error| format!("a process without a terminal cannot be started: {error}");
+        let (line, theirs) = UnixStream::pair().map_err(broken)?;
+        line.set_nonblocking(true).map_err(broken)?;
+        let printed = run.printed();
+        let directory = run.path().to_path_buf();
+        let pid = start_detached(&printed, || make(directory, Terminal::None(Arc::new(theirs))));
+        let pid = pid.map_err(broken)?;
+        let printed = File::open(&printed).map_err(broken)?;
+        Ok(Detached { run, line, printed, pid, ear: Ear::new()? })
+    });
+    match started {
+        Ok(mut detached) => detached.await_it(arguments),
+        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+    }
+}
+
+/// A run that begins elsewhere.
+struct Detached {
+    run: RunDirectory,
+    /// A byte comes when it is up.
+    line: UnixStream,
+    printed: File,
+    pid: u32,
+    ear: Ear,
+}
+
+impl Detached {
+    fn await_it(&mut self, arguments: &Run) -> i32 {
+        let mut all = String::new();
+        loop {
+            // In this order: what is printed before the end, or before the byte, is here when that is seen.
+            let status = ended(self.pid);
+            let up = matches!((&self.line).read(&mut [0]), Ok(1));
+            let mut said = String::new();
+            let _ = self.printed.read_to_string(&mut said);
+            if !arguments.json {
+                crate::say_lines(&said);
+            }
+            all.push_str(&said);
+            if up {
+                return self.tell(arguments);
+            }
+            if let Some(status) = status {
+                if arguments.json {
+                    // The last line is the result, what is before it was said by the way.
+                    let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));
+                    crate::say_lines(said);
+                    print(&format!("{result}\n"));
+                }
+                return status;
+            }
+            if self.ear.waits(LOOK) {
+                // It is not on its own yet. A second time it ends at once.
+                let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+                let _ = pid.map(|pid| kill_process(pid, Signal::INT));
+            }
+        }
+    }
+
+    fn tell(&self, arguments: &Run) -> i32 {
+        let name = self.run.name();
+        if arguments.json {
+            let directory = self.run.path().display().to_string();
+            let json = serde_json::json!({ "ok": true, "run": name, "directory": directory, "pid": self.pid });
+            print(&format!("{json}\n"));
+        } else {
+            print(&format!("run directory: {}\n", shown(self.run.path())));
+            if !arguments.quiet {
+                let called = called(&self.run);
+                print(&format!(
+                    "it runs on its own (process {}): \"ligament attach {called}\" shows it, \"ligament stop {called}\" \
+                     ends it\n",
+                    self.pid
+                ));
+            }
+        }
+        crate::DONE
+    }
+}

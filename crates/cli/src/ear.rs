@@ -1,0 +1,36 @@
+//! Waiting with an ear for Ctrl-C, where that is to end no more than the waiting.
+
+use std::time::Duration;
+use tokio::signal::unix::{signal, Signal, SignalKind};
+
+/// Hears Ctrl-C from when it is made; it does not end the process any more.
+pub(crate) struct Ear {
+    runtime: tokio::runtime::Runtime,
+    interrupt: Signal,
+}
+
+impl Ear {
+    /// # Errors
+    /// The system has no means for it.
+    pub fn new() -> Result<Ear, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("no event loop: {error}"))?;
+        let entered = runtime.enter();
+        let interrupt = signal(SignalKind::interrupt());
+        drop(entered);
+        let interrupt = interrupt.map_err(|error| format!("signals cannot be watched: {error}"))?;
+        Ok(Ear { runtime, interrupt })
+    }
+
+    /// Waits for so long, or until somebody presses Ctrl-C: gives whether that was it.
+    pub fn waits(&mut self, at_most: Duration) -> bool {
+        let Ear { runtime, interrupt } = self;
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                _ = interrupt.recv() => true,
+                () = tokio::time::sleep(at_most) => false,
+            }
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! A process that goes on without its terminal: one in a session of its own, and one whose terminal has gone away.
+
+use crate::sys::{self, Side};
+use rustix::fd::OwnedFd;
+use rustix::fs::{fstat, FileType, Stat};
+use rustix::process::Pid;
+use std::fs::File;
+use std::io;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+
+/// Standard input, output and error.
+const STANDARD: [i32; 3] = [0, 1, 2];
+
+/// A process in a session of its own, which does something and ends with the status that this gives. It reads nothing, and
+/// prints to the end of the file `printed`. This process should have one thread only.
+///
+/// # Errors
+/// The file cannot be opened, or no process can be made.
+pub fn start_detached(printed: &Path, life: impl FnOnce() -> i32) -> io::Result<u32> {
+    let file = OwnedFd::from(File::options().create(true).append(true).open(printed)?);
+    let null = OwnedFd::from(File::open("/dev/null")?);
+    match sys::fork()? {
+        Side::Parent(pid) => Ok(number(pid)),
+        Side::Child => {
+            let settled = rustix::process::setsid().map_err(io::Error::from);
+            let settled = settled.and_then(|_| sys::become_same(&null, &STANDARD[..1]));
+            let settled = settled.and_then(|()| sys::become_same(&file, &STANDARD[1..]));
+            drop((null, file));
+            // Neither an end nor a panic may lead back into what the parent was doing.
+            let status = settled.map(|()| catch_unwind(AssertUnwindSafe(life)).unwrap_or(101));
+            sys::exit_now(status.unwrap_or(101))
+        }
+    }
+}
+
+/// How a process that this one started has ended, as a shell says it; none while it has not.
+pub fn ended(pid: u32) -> Option<i32> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    let (_, status) = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok()??;
+    Some(status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0)))
+}
+
+/// What this process prints to its terminal goes to the end of a file from now on. What goes elsewhere goes on there.
+///
+/// # Errors
+/// The file cannot be opened.
+pub fn leave_terminal(printed: &Path) -> io::Result<()> {
+    let file = OwnedFd::from(File::options().create(true).append(true).open(printed)?);
+    let null = OwnedFd::from(File::open("/dev/null")?);
+    let nothing = fstat(&null)?.st_rdev;
+    // One that has gone away cannot be asked any more whether it is a terminal.
+    let is_terminal = |found: rustix::io::Result<Stat>| {
+        found.is_ok_and(|found| {
+            FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice && found.st_rdev != nothing
+        })
+    };
+    let known = [fstat(io::stdin()), fstat(io::stdout()), fstat(io::stderr())].map(is_terminal);
+    for (fd, _) in STANDARD.into_iter().zip(known).filter(|(_, known)| *known) {
+        sys::become_same(if fd == 0 { &null } else { &file }, &[fd])?;
+    }
+    Ok(())
+}
+
+fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
+}

@@ -1,0 +1,298 @@
+//! The run's journal: everything that its manager learnt and decided, and that it was told from outside, one JSON object
+//! a line. Its form is described in `docs/reference/journal.md`.
+
+use crate::clock::Moment;
+use crate::lines::Lines;
+use crate::record::{some_of, RunState};
+use crate::summary::{in_bytes, in_seconds};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The version of the journal's form.
+pub const JOURNAL_VERSION: u32 = 1;
+/// How large a journal may get, bytes; then it is put aside and begins anew. So no more than twice this is kept.
+const MOST: u64 = 16 << 20;
+/// In this much of its end its last entry is looked for, bytes.
+const TAIL: u64 = 64 << 10;
+/// Names that are given when an entry is put into words.
+const NAMED: usize = 4;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The run begins: the first entry of every journal, also of one that begins anew.
+    Begun {
+        version: u32,
+        ligament: String,
+        run: String,
+        model: String,
+        model_files: Vec<String>,
+        instances: usize,
+        host: String,
+        pid: u32,
+        directory: String,
+        started: String,
+    },
+    /// The agents of so many other domains are waited for, here.
+    Awaits { domains: usize, addresses: Vec<String> },
+    /// One has come.
+    Joined { domain: u32, name: String, host: String, cores: u32, pid: u32 },
+    /// These instances are to run in this domain.
+    Placed { domain: u32, name: String, instances: Vec<String> },
+    /// Instances can register, and clients can ask.
+    Up,
+    /// The process of an instance runs.
+    Started { instance: String, pid: u32 },
+    /// An instance takes part.
+    Registered { instance: String, pid: u32, language: String },
+    /// The process of an instance has ended: how, in words.
+    Ended { instance: String, exit: String, clean: bool },
+    /// A conduit may hold so many bytes from now on; `port` is its sending end.
+    BudgetGrown { port: String, bytes: u64 },
+    /// Instances wait for each other for good.
+    Deadlock { reason: String },
+    /// The log got a warning, or worse; `who` is an instance, `run` or `agent`.
+    Warning { who: String, text: String },
+    /// Somebody wants something: `stop` and `join` by a client, or a signal, such as `SIGINT`.
+    Order {
+        order: String,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        instance: Option<String>,
+    },
+    /// The terminal went away, and the run goes on.
+    TerminalGone,
+    /// The run is to end: so, and why if it has failed.
+    Ending { state: RunState, reason: Option<String> },
+    /// The run is over and its record is written; how long it took, s.
+    Over { state: RunState, reason: Option<String>, duration: f64 },
+    /// The manager is gone, and its guard says so.
+    ManagerLost { reason: String },
+    /// Something that a later version knows.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Event {
+    /// It as a sentence, without a full stop.
+    pub fn in_words(&self) -> String {
+        match self {
+            Event::Begun { model, instances, host, .. } => {
+                format!("the run of {model} with {instances} instances began on {host}")
+            }
+            Event::Awaits { domains, addresses } => {
+                format!("the run waits for {domains} other domains, at {}", some_of(addresses, NAMED))
+            }
+            Event::Joined { domain, name, cores, .. } => {
+                format!("domain {domain} ({name}) has joined with {cores} cores")
+            }
+            Event::Placed { domain, name, instances } => {
+                format!("domain {domain} ({name}) has {}", some_of(instances, NAMED))
+            }
+            Event::Up => "the run is up".to_owned(),
+            Event::Started { instance, pid } => format!("{instance} was started (process {pid})"),
+            Event::Registered { instance, language, pid } => {
+                format!("{instance} registered ({language}, process {pid})")
+            }
+            Event::Ended { instance, exit, .. } => format!("{instance} ended: {exit}"),
+            Event::BudgetGrown { port, bytes } => {
+                format!("the budget of {port} grew to {}", in_bytes(*bytes as f64))
+            }
+            Event::Deadlock { reason } => reason.clone(),
+            Event::Warning { who, text } => format!("{who}: {text}"),
+            Event::Order { order, instance: None } => format!("the run was told: {order}"),
+            Event::Order { order, instance: Some(instance) } => format!("the run was told: {order} {instance}"),
+            Event::TerminalGone => "the terminal went away".to_owned(),
+            Event::Ending { state, reason } => match reason {
+                Some(reason) => format!("the run began to end ({}): {reason}", state.name()),
+                None => format!("the run began to end ({})", state.name()),
+            },
+            Event::Over { state, duration, .. } => {
+                format!("the run was {} after {}", state.name(), in_seconds(*duration))
+            }
+            Event::ManagerLost { reason } => reason.clone(),
+            Event::Unknown => "something that a later version of Ligament knows".to_owned(),
+        }
+    }
+}
+
+/// A line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, RFC 3339, UTC.
+    pub at: String,
+    /// And since the run began, s, whatever becomes of the clock.
+    pub after: f64,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl Entry {
+    /// The entry in a line, if it is one, and whole.
+    pub fn of_line(line: &str) -> Option<Entry> {
+        serde_json::from_str(line).ok()
+    }
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    lines: Lines,
+    began: Instant,
+}
+
+impl Journal {
+    /// Opens the journal of a run that began at this moment.
+    ///
+    /// # Errors
+    /// What the system says, with the path.
+    pub fn open(path: &Path, began: Instant) -> Result<Journal, String> {
+        Journal::with_limit(path, began, MOST)
+    }
+
+    fn with_limit(path: &Path, began: Instant, limit: u64) -> Result<Journal, String> {
+        let lines = Lines::open(path, limit);
+        let lines =
+            lines.map_err(|error| format!("the journal {} cannot be written: {error}", path.display()))?;
+        Ok(Journal { lines, began })
+    }
+
+    /// Adds an entry.
+    pub fn note(&mut self, event: Event) {
+        let line = self.line(&event);
+        match event {
+            Event::Begun { .. } => self.lines.begin_with(line),
+            _ => self.lines.add(&line),
+        }
+    }
+
+    fn line(&self, event: &Event) -> String {
+        let after = (self.began.elapsed().as_secs_f64() * 1e6).round() / 1e6;
+        let entry = Entry { at: Moment::now().rfc3339(), after, event: event.clone() };
+        serde_json::to_string(&entry).unwrap_or_default() + "\n"
+    }
+
+    /// Where the journal before the present one is.
+    pub fn earlier(path: &Path) -> PathBuf {
+        Lines::earlier(path)
+    }
+
+    /// The last entries of a journal, the oldest first, as far as they stand in its last pages. What is not whole is
+    /// left out.
+    pub fn last(path: &Path) -> Vec<Entry> {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(path)?;
+            let len = file.metadata()?.len();
+            file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;
+            let mut bytes = Vec::new();
+            file.take(TAIL).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().filter_map(Entry::of_line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn begun() -> Event {
+        Event::Begun {
+            version: JOURNAL_VERSION,
+            ligament: "0".into(),
+            run: "r".into(),
+            model: "m".into(),
+            model_files: Vec::new(),
+            instances: 2,
+            host: "h".into(),
+            pid: 1,
+            directory: "/".into(),
+            started: String::new(),
+        }
+    }
+
+    fn place(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ligament-journal-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(Journal::earlier(&path));
+        path
+    }
+
+    fn warning(i: usize) -> Event {
+        Event::Warning { who: "run".into(), text: format!("this is warning {i}\nof two lines") }
+    }
+
+    #[test]
+    fn what_was_noted_is_read_again_with_its_times() {
+        let path = place("again");
+        let mut journal = Journal::open(&path, Instant::now()).unwrap();
+        let all = [
+            begun(),
+            Event::Up,
+            Event::Order { order: "stop".into(), instance: None },
+            Event::Over { state: RunState::Stopped, reason: None, duration: 1.5 },
+        ];
+        all.iter().for_each(|event| journal.note(event.clone()));
+        let read = Journal::last(&path);
+        assert_eq!(read.iter().map(|entry| entry.event.clone()).collect::<Vec<_>>(), all);
+        assert!(read.windows(2).all(|two| two[0].after <= two[1].after && two[0].at <= two[1].at));
+        assert!(read.iter().all(|entry| entry.at.ends_with('Z') && !entry.event.in_words().is_empty()));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn half_a_line_spoils_neither_what_is_before_it_nor_what_is_added_later() {
+        let path = place("half");
+        let mut journal = Journal::open(&path, Instant::now()).unwrap();
+        journal.note(begun());
+        journal.note(warning(1));
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(&text.as_bytes()[..30])
+            .unwrap();
+        let whole = |path: &Path| Journal::last(path).into_iter().map(|entry| entry.event).collect::<Vec<_>>();
+        assert_eq!(whole(&path), [begun(), warning(1)]);
+        let mut after = Journal::open(&path, Instant::now()).unwrap();
+        after.note(Event::ManagerLost { reason: "it was killed".into() });
+        assert_eq!(whole(&path), [begun(), warning(1), Event::ManagerLost { reason: "it was killed".into() }]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_full_journal_begins_anew_with_what_run_it_is_of_and_loses_nothing_at_once() {
+        let path = place("full");
+        let mut journal = Journal::with_limit(&path, Instant::now(), 2000).unwrap();
+        journal.note(begun());
+        let mut began_anew = 0;
+        for i in 0..60 {
+            journal.note(warning(i));
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.len() < 2600);
+            let entries: Vec<Entry> = text.lines().map(|line| Entry::of_line(line).unwrap()).collect();
+            assert_eq!((&entries[0].event, &entries[entries.len() - 1].event), (&begun(), &warning(i)));
+            if entries.len() == 2 && i > 0 {
+                began_anew += 1;
+                let earlier = Journal::last(&Journal::earlier(&path));
+                assert_eq!(earlier[earlier.len() - 1].event, warning(i - 1));
+            }
+        }
+        assert!(began_anew >= 2);
+        std::fs::remove_file(Journal::earlier(&path)).unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_a_later_version_writes_is_an_entry_too() {
+        let entry =
+            Entry::of_line(r#"{"at":"2026-11-21T00:00:00.000Z","after":1.0,"event":"teleported","to":[1]}"#);
+        assert_eq!(entry.unwrap().event, Event::Unknown);
+    }
+}
