@@ -40,9 +40,9 @@ def test_a_detached_run_outlives_its_terminal(place):
 
 def test_a_detached_run_that_cannot_begin_says_why_with_the_usual_status(place):
     alone = ("run", "endless.ymmsl", "--detach", "--run-dir=run", "--domains=1", "--join-timeout=0.3s")
-    _, error = place.call(*alone, status=2)
+    _, error = place.call(*alone, status=1)
     assert "waits for 1 other domains" in error and "has not joined the run within" in error, error
-    out, _ = place.call(*alone[:-3], "--run-dir=other", "--json", *alone[-2:], status=2)
+    out, _ = place.call(*alone[:-3], "--run-dir=other", "--json", *alone[-2:], status=1)
     assert json.loads(out)["ok"] is False
     _, error = place.call("run", "endless.ymmsl", "--detach", "--run-dir=run", status=2)
     assert "holds a run already" in error
