@@ -239,7 +239,7 @@ impl<'a> Runtime<'a> {
                     }
                     let (come, all) = gathering.count();
                     if (come, all) != before {
-                        self.note_joined(from, &gathering);
+                        self.note_joined(from, gathering);
                         let missing = gathering.missing();
                         let rest = match missing.as_slice() {
                             [] => String::new(),
