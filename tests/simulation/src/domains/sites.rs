@@ -435,7 +435,7 @@ impl<'s> Stage<'s> {
             let order = match heard {
                 Heard::Order(order) => order,
                 Heard::Bye => Order::Release,
-                Heard::Wrote(_) | Heard::Refused(_) => continue,
+                Heard::Wrote(_) | Heard::NotWritten { .. } | Heard::Look(_) | Heard::Refused(_) => continue,
             };
             self.tell(|| format!("domain {domain} is to do: {order:?}"));
             let actions = self.sites[domain as usize].core.obey(order);
