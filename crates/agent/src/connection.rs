@@ -90,7 +90,8 @@ impl Connection {
 
     /// Closes it for both sides, now; who watches it hears of that and lets go of it.
     pub fn shut(&self) {
-        let _ = rustix::net::shutdown(self.inner.get_ref().socket.borrow().as_fd(), rustix::net::Shutdown::Both);
+        let _ =
+            rustix::net::shutdown(self.inner.get_ref().socket.borrow().as_fd(), rustix::net::Shutdown::Both);
     }
 
     /// It is to be closed once all is sent.
