@@ -61,7 +61,7 @@ enum Step {
     /// It was welcomed; its proof is due.
     Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
     /// It has proved that it speaks for a domain that is gone; what it has to say is due.
-    LastWord { hello: Hello, coming: Coming<LAST_WORD_BYTES> },
+    LastWord { hello: Hello, coming: Box<Coming<LAST_WORD_BYTES>> },
 }
 
 /// So many bytes, of which some have come.
@@ -175,7 +175,7 @@ impl Guest {
                 if !hello.last_word {
                     return Ok(Progress::Joined(*hello));
                 }
-                self.step = Step::LastWord { hello: *hello, coming: Coming::NONE };
+                self.step = Step::LastWord { hello: *hello, coming: Box::new(Coming::NONE) };
                 self.advance(house)
             }
             Step::LastWord { hello, coming } => {

@@ -57,6 +57,7 @@ struct Run {
     proxy: Option<Proxy>,
     /// Where domain 0 listens.
     address: SocketAddr,
+    keys: RunKeys,
 }
 
 fn run(encrypt: bool) -> Run {
@@ -69,7 +70,7 @@ fn run(encrypt: bool) -> Run {
     let mut proxy = Proxy::to(address);
     proxy.record = Some(Vec::new());
     one.net.dial(0, vec![proxy.address], 2);
-    let mut run = Run { zero, one, proxy: Some(proxy), address };
+    let mut run = Run { zero, one, proxy: Some(proxy), address, keys };
     run.goes_on();
     run
 }
@@ -168,6 +169,43 @@ fn a_greeting_that_was_overheard_and_is_said_again_is_answered_by_nothing() {
         stranger.say(&hello);
         let why = run.is_silent_to(&mut stranger, |_| ());
         assert!(why.contains("heard before"), "{why}");
+    }
+}
+
+#[test]
+fn whole_connections_that_were_recorded_and_are_said_again_bring_nothing() {
+    for encrypt in [false, true] {
+        let mut run = run(encrypt);
+        // Of each connection hello, proof and some frames at least.
+        let said = |proxy: &Option<Proxy>| -> Vec<Vec<u8>> {
+            proxy.iter().flat_map(|proxy| &proxy.links).map(|link| link.dialler_said.clone()).collect()
+        };
+        play(&mut [&mut run.zero, &mut run.one], &mut run.proxy, |_, proxy| {
+            let said = said(proxy);
+            said.len() == 2 && said.iter().all(|said| said.len() > 128 + 32)
+        });
+        let recorded = said(&run.proxy);
+        for said in &recorded {
+            let mut stranger = Stranger::at(run.address);
+            stranger.say(said);
+            let why = run.is_silent_to(&mut stranger, |_| ());
+            assert!(why.contains("heard before"), "{why}");
+        }
+        // Not even to a domain with the same keys that has never heard of them.
+        let mut fresh = End::new(&run.keys, 0, encrypt, hurried());
+        let (listener, address) = listener();
+        fresh.net.listen(listener);
+        fresh.net.expect(1);
+        for (said, known) in recorded.iter().zip(1..) {
+            let mut stranger = Stranger::at(address);
+            stranger.say(said);
+            play(&mut [&mut fresh], &mut None, |ends, _| {
+                stranger.listen();
+                ends[0].refusals().len() == known
+            });
+        }
+        assert_eq!(fresh.desk.count, 0, "nothing of it was taken for a message");
+        assert!(!fresh.has(|event| matches!(event, Event::PathUp { .. })));
     }
 }
 

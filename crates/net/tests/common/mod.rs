@@ -244,6 +244,8 @@ pub struct Link {
     through: u64,
     /// How much each side has said.
     said: [u64; 2],
+    /// All that the dialler has said, if the proxy keeps a record.
+    pub dialler_said: Vec<u8>,
     gone: bool,
 }
 
@@ -284,6 +286,7 @@ impl Proxy {
                 breaks_after: None,
                 through: 0,
                 said: [0; 2],
+                dialler_said: Vec::new(),
                 gone: false,
             });
         }
@@ -338,6 +341,9 @@ impl Link {
                         taken += bytes as u64;
                         if let Some(record) = record {
                             record.extend_from_slice(&buffer[..bytes]);
+                            if from == 0 {
+                                self.dialler_said.extend_from_slice(&buffer[..bytes]);
+                            }
                         }
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
