@@ -182,7 +182,7 @@ pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> 
     let dtype = dtype(array.dtype).ok()?;
     let order = order(array.order).ok()?;
     let shape = array.shape.get(..array.ndim as usize)?;
-    let bytes = nbytes(dtype, shape).ok()?;
+    let bytes = contiguous(dtype, shape)?;
     // SAFETY: the caller's description covers these bytes.
     let data = unsafe { std::slice::from_raw_parts(array.data.cast_const().cast::<u8>(), bytes) };
     Some(ArrayRef { dtype, shape, strides: None, order, data, offset: 0, names: &[], unit: None })
@@ -200,17 +200,21 @@ fn too_many_dims(ndim: u32) -> Error {
     Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))
 }
 
-/// The bytes that contiguous elements take.
-#[inline]
+/// The bytes that contiguous elements take, if they fit any memory.
+#[inline(always)]
+fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
+    let size = dtype.size() as u64;
+    let bytes = match *shape {
+        [length] => size.checked_mul(length)?,
+        _ if shape.contains(&0) => 0,
+        _ => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent))?,
+    };
+    isize::try_from(bytes).ok().map(|bytes| bytes as usize)
+}
+
+/// As `contiguous`, or what is wrong.
 pub(crate) fn nbytes(dtype: DType, shape: &[u64]) -> Result<usize, Error> {
-    if shape.contains(&0) {
-        return Ok(0);
-    }
-    shape
-        .iter()
-        .try_fold(dtype.size() as u64, |bytes, &extent| bytes.checked_mul(extent))
-        .and_then(|bytes| isize::try_from(bytes).ok())
-        .map(|bytes| bytes as usize)
+    contiguous(dtype, shape)
         .ok_or_else(|| Error::Usage(format!("an array of shape {shape:?} does not fit any memory")))
 }
 

@@ -35,11 +35,16 @@ impl lig_message {
     }
 
     /// Makes it ready for the caller.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&mut self) {
-        if let Some(settings) = self.message.settings.take() {
-            self.settings = Some(Box::new(of_settings(&settings)));
+        if self.message.settings.is_some() {
+            self.take_settings();
         }
+    }
+
+    #[cold]
+    fn take_settings(&mut self) {
+        self.settings = self.message.settings.take().map(|settings| Box::new(of_settings(&settings)));
     }
 }
 

@@ -203,11 +203,16 @@ impl lig_receive_options {
         (self.has_slot != 0).then_some(self.slot)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wait(&self) -> Result<Wait, Error> {
-        if self.has_timeout == 0 {
-            return Ok(Wait::Forever);
+        match self.has_timeout {
+            0 => Ok(Wait::Forever),
+            _ => self.wait_at_most(),
         }
+    }
+
+    #[cold]
+    fn wait_at_most(&self) -> Result<Wait, Error> {
         if self.timeout == f64::INFINITY {
             return Ok(Wait::Forever);
         }
@@ -322,20 +327,28 @@ pub(crate) unsafe fn read_required<'a, T: SizePrefixed>(options: *const T) -> Re
     unsafe { read(options) }
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn dtype(code: lig_dtype_code) -> Result<DType, Error> {
-    u8::try_from(code).ok().and_then(DType::from_u8).ok_or_else(|| {
-        Error::Usage(format!("there is no element type {code}; take one of lig_dtype, such as LIG_FLOAT64"))
-    })
+    u8::try_from(code).ok().and_then(DType::from_u8).ok_or_else(|| no_such_dtype(code))
 }
 
-#[inline]
+#[cold]
+fn no_such_dtype(code: lig_dtype_code) -> Error {
+    Error::Usage(format!("there is no element type {code}; take one of lig_dtype, such as LIG_FLOAT64"))
+}
+
+#[inline(always)]
 pub(crate) fn order(code: lig_order_code) -> Result<Order, Error> {
     match code {
         _ if code == lig_order::LIG_ROW_MAJOR as i32 => Ok(Order::RowMajor),
         _ if code == lig_order::LIG_COLUMN_MAJOR as i32 => Ok(Order::ColumnMajor),
-        _ => Err(Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))),
+        _ => Err(no_such_order(code)),
     }
+}
+
+#[cold]
+fn no_such_order(code: lig_order_code) -> Error {
+    Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))
 }
 
 pub(crate) fn operator(code: lig_operator_code) -> Result<Operator, Error> {

@@ -137,10 +137,24 @@ pub unsafe extern "C" fn lig_send_array(
                 return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
             }
         }
-        let (described, array) = unsafe { describe(array) }?;
-        let array = ValueRef::Array(unsafe { lent(&described, array) }?);
-        unsafe { send_described(instance, port, &options, array) }
+        unsafe { send_other_array(instance, port, &options, array) }
     })
+}
+
+/// Sends an array that is not `plain`, or under an overlay.
+///
+/// # Safety
+/// As `lig_send_array`.
+#[inline(never)]
+unsafe fn send_other_array(
+    instance: *mut lig_instance,
+    port: NameInPlace<'_>,
+    options: &lig_send_options,
+    array: *const lig_array,
+) -> Result<(), Error> {
+    let (described, array) = unsafe { describe(array) }?;
+    let array = ValueRef::Array(unsafe { lent(&described, array) }?);
+    unsafe { send_described(instance, port, options, array) }
 }
 
 /// # Safety

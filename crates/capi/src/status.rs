@@ -163,11 +163,16 @@ pub(crate) unsafe fn port_name<'a>(port: *const c_char) -> Result<NameInPlace<'a
 }
 
 impl PortName for NameInPlace<'_> {
-    #[inline]
+    #[inline(always)]
     fn is(self, name: &str) -> bool {
         // SAFETY: no byte beyond the caller's NUL is read: a name has none inside, so the comparison ends there.
         let at = |i| unsafe { *self.start.add(i) } as u8;
-        name.bytes().enumerate().all(|(i, byte)| at(i) == byte && byte != 0) && at(name.len()) == 0
+        for (i, byte) in name.bytes().enumerate() {
+            if at(i) != byte {
+                return false;
+            }
+        }
+        at(name.len()) == 0
     }
 
     fn text(self) -> String {

@@ -24,6 +24,15 @@ impl Head {
         self.number
     }
 
+    /// Whether this is the head of contiguous arrays of this type, shape and order, which take so many bytes.
+    #[inline(always)]
+    pub fn is_of(&self, dtype: DType, shape: &[u64], order: Order, bytes: usize) -> bool {
+        match &self.kind {
+            Some(kind) => kind.bytes() == bytes && kind.is(dtype, shape, order),
+            None => false,
+        }
+    }
+
     /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the heads of
     /// the instance.
     #[inline(always)]

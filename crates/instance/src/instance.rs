@@ -429,10 +429,15 @@ impl Instance {
     /// Refuses calls after the end and in a forked child.
     #[inline(always)]
     pub(crate) fn alive(&self) -> Result<(), Error> {
-        if self.over || self.forks != sys::forks() {
-            return Err(self.why_dead());
+        match self.is_alive() {
+            true => Ok(()),
+            false => Err(self.why_dead()),
         }
-        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_alive(&self) -> bool {
+        !self.over && self.forks == sys::forks()
     }
 
     #[cold]

@@ -22,6 +22,7 @@ mod instance;
 mod light;
 mod message;
 mod order;
+mod ordinary;
 mod overlay;
 mod ports;
 mod receive;

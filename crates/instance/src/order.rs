@@ -32,6 +32,17 @@ impl OrderWatch {
         self.phase = Phase::Init;
     }
 
+    /// Whether using a port with this operator changes nothing: the loop is where it is used, and was so before.
+    #[inline(always)]
+    pub fn goes_on(&self, operator: Operator) -> bool {
+        !self.looping
+            || match self.phase {
+                Phase::Init => operator == Operator::FInit,
+                Phase::Steps => operator == Operator::OI || operator == Operator::S,
+                Phase::Final => operator == Operator::OF,
+            }
+    }
+
     /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
     #[inline]
     pub fn used(&mut self, operator: Operator) -> Option<&'static str> {

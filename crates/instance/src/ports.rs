@@ -46,7 +46,7 @@ impl Ports {
 /// How a caller names a port. Other languages compare their own text in place, so that nothing is measured, checked
 /// or copied for a port that is there.
 pub trait PortName: Copy {
-    /// Whether this is the name.
+    /// Whether this is the name, in which there is no NUL.
     fn is(self, name: &str) -> bool;
     /// The name for people.
     fn text(self) -> String;
@@ -83,6 +83,8 @@ pub(crate) struct Port {
     /// For each slot (one for a scalar port): the channels, as indices for the endpoint. A receiving slot has at
     /// most one.
     pub slots: Vec<Vec<usize>>,
+    /// The channel of a port that has one only, and no slots.
+    pub only: Option<usize>,
     /// For each slot: whether the conduit has ended.
     pub ended: Vec<bool>,
     /// The ports at the other ends, for messages to people, where the carrier does not know them.
@@ -213,6 +215,9 @@ impl PortTable {
     ) -> Result<PortTable, Error> {
         let mut ports = Vec::with_capacity(infos.len());
         for (info, name) in infos.iter().zip(names) {
+            if name.contains('\0') {
+                return Err(Error::System(format!("the agent speaks of a port {name:?}")));
+            }
             let operator = Operator::from_name(&info.operator).ok_or_else(|| {
                 Error::System(format!("the agent speaks of an operator \"{}\"", info.operator))
             })?;
@@ -224,6 +229,7 @@ impl PortTable {
                 operator,
                 vector: info.vector,
                 slots: vec![Vec::new(); count],
+                only: None,
                 ended: vec![false; count],
                 peers: Vec::new(),
                 head: None,
@@ -252,16 +258,29 @@ impl PortTable {
             }
             here.peers.extend(peer);
         }
+        for port in ports.iter_mut().filter(|port| !port.vector) {
+            if let [channels] = &port.slots[..] {
+                port.only = <[usize; 1]>::try_from(&channels[..]).ok().map(|[only]| only);
+            }
+        }
         Ok(PortTable { ports })
     }
 
     /// The port of this name that the operator's direction fits.
     #[inline(always)]
     pub fn find(&self, name: impl PortName) -> Result<usize, Error> {
-        match self.ports.iter().position(|port| name.is(&port.name)) {
-            Some(index) => Ok(index),
-            None => Err(self.unknown(&name.text())),
+        self.find_quietly(name).ok_or_else(|| self.unknown(&name.text()))
+    }
+
+    /// As `find`; whoever asks again learns what is wrong.
+    #[inline(always)]
+    pub fn find_quietly(&self, name: impl PortName) -> Option<usize> {
+        for (index, port) in self.ports.iter().enumerate() {
+            if name.is(&port.name) {
+                return Some(index);
+            }
         }
+        None
     }
 
     #[cold]

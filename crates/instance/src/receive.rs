@@ -61,8 +61,22 @@ impl Instance {
     }
 
     /// As `receive_within`, into a message that exists, which saves moving one.
-    #[inline]
+    #[inline(always)]
     pub fn receive_to(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        wait: Wait,
+        message: &mut Message,
+    ) -> Result<(), Error> {
+        match slot.is_none() && self.receive_ordinary(port, message) {
+            true => Ok(()),
+            false => self.receive_generally(port, slot, wait, message),
+        }
+    }
+
+    #[inline(never)]
+    fn receive_generally(
         &mut self,
         port: impl PortName,
         slot: Option<u32>,
@@ -89,7 +103,23 @@ impl Instance {
     ///
     /// # Errors
     /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same.
+    #[inline(always)]
     pub fn receive_into(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        wait: Wait,
+        into: &mut ArrayMut<'_>,
+    ) -> Result<Times, Error> {
+        let ordinary = if slot.is_none() { self.receive_ordinary_into(port, into) } else { None };
+        match ordinary {
+            Some(times) => Ok(times),
+            None => self.receive_into_generally(port, slot, wait, into),
+        }
+    }
+
+    #[inline(never)]
+    fn receive_into_generally(
         &mut self,
         port: impl PortName,
         slot: Option<u32>,

@@ -27,6 +27,21 @@ impl Instance {
         message: &Outgoing<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
+        let nothing = matches!(message.data, ValueRef::None);
+        let ordinary = nothing && slot.is_none() && message.settings.is_none();
+        match ordinary && self.send_ordinary(port, message.times()) {
+            true => Ok(()),
+            false => self.send_generally(port, message, slot),
+        }
+    }
+
+    #[inline(never)]
+    fn send_generally(
+        &mut self,
+        port: impl PortName,
+        message: &Outgoing<'_>,
+        slot: Option<u32>,
+    ) -> Result<(), Error> {
         self.alive()?;
         let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
@@ -57,8 +72,8 @@ impl Instance {
         self.endpoint.send(to, header, &plan).map_err(|error| self.while_sending(error, port, slot))
     }
 
-    /// Sends one array; else as `send`. An array whose elements lie together takes the shortest way.
-    #[inline]
+    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way.
+    #[inline(always)]
     pub fn send_array(
         &mut self,
         port: impl PortName,
@@ -66,11 +81,29 @@ impl Instance {
         array: &ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
-        if array.strides.is_some() || !array.names.is_empty() || array.unit.is_some() || array.offset != 0 {
-            let Times { timestamp, next_timestamp } = times;
-            let message = Outgoing { timestamp, next_timestamp, data: ValueRef::Array(*array), settings: None };
-            return self.send(port, &message, slot);
+        let meta = !array.names.is_empty() || array.unit.is_some();
+        let plain = array.strides.is_none() && array.offset == 0 && !meta;
+        if plain && slot.is_none() && self.send_array_ordinary(port, times, array) {
+            return Ok(());
         }
+        match plain {
+            true => self.send_array_generally(port, times, *array, slot),
+            false => {
+                let Times { timestamp, next_timestamp } = times;
+                let data = ValueRef::Array(*array);
+                self.send_generally(port, &Outgoing { timestamp, next_timestamp, data, settings: None }, slot)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn send_array_generally(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        array: ArrayRef<'_>,
+        slot: Option<u32>,
+    ) -> Result<(), Error> {
         self.alive()?;
         let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;

@@ -65,7 +65,7 @@ impl Doorbell {
     }
 
     /// After a publication: wakes the owner if it is parked for `what`, and tells whether it was.
-    #[inline]
+    #[inline(always)]
     pub fn ring_if_parked(&self, what: u32, first: impl FnOnce()) -> bool {
         barrier::light();
         self.parked.load(Ordering::Relaxed) & what != 0 && self.ring(first)
@@ -286,7 +286,7 @@ impl Board {
 
     /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was. It counts
     /// as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
-    #[inline]
+    #[inline(always)]
     pub fn ring_if_parked(&self, bell: &Doorbell, what: u32) -> bool {
         bell.ring_if_parked(what, || self.wake_up(bell))
     }

@@ -110,6 +110,12 @@ impl RingWriter {
         self.taken_seen
     }
 
+    /// Whether a slot can be written for certain, as far as is known without a look at the reader's cursor.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.written - self.taken_seen + 1 < self.count as u64
+    }
+
     /// How many slots can be written before only the last one, kept for the jump, is left.
     #[inline]
     pub fn room(&mut self) -> usize {
@@ -122,7 +128,7 @@ impl RingWriter {
     }
 
     /// Writes one slot and publishes it. The caller has made sure of `room`.
-    #[inline]
+    #[inline(always)]
     pub fn publish(&mut self, header: &[u64; 8], body: &[u64]) {
         debug_assert!(body.len() <= BODY_WORDS);
         // SAFETY: `index` < `count`, mapped by the contract of `new`.

@@ -9,7 +9,9 @@ use common::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::now;
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
+use ligament_wire::{
+    array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
 use std::thread;
@@ -551,6 +553,80 @@ fn small_arrays_go_on_where_there_is_no_memory_for_slabs() {
         send_known(&mut sender, 8, i).unwrap();
         assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(8, i));
     }
+}
+
+/// Receives an array of `count` numbers into memory, if it comes as an ordinary message.
+fn receive_known_into(receiver: &mut Endpoint<Line>, count: usize) -> Option<Vec<u64>> {
+    let (mut header, mut data) = (HeaderWords::default(), vec![0u64; count]);
+    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], Order::RowMajor);
+    let into = bytemuck::cast_slice_mut(&mut data);
+    receiver.receive_ordinary_into(0, &mut header, fits, |header| header.overlay() == 0, into).then_some(data)
+}
+
+#[test]
+fn arrays_alike_are_received_into_memory_and_their_blocks_come_back() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    // Another array first, so that the kind is known.
+    for count in [128, 1000, 8000] {
+        send_known(&mut sender, count, 0).unwrap();
+        assert_eq!(receive_known_into(&mut receiver, count), None, "its kind was not known");
+        assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(count, 0));
+        for i in 1..5000 {
+            // Now and then several are under way.
+            let burst = 1 + i % 7 * u64::from(i % 50 == 0);
+            (0..burst).for_each(|k| send_known(&mut sender, count, i + k).unwrap());
+            for k in 0..burst {
+                assert_eq!(
+                    receive_known_into(&mut receiver, count),
+                    Some(numbers(count, i + k)),
+                    "message {i}"
+                );
+            }
+        }
+    }
+    assert_eq!(receiver.pinned(), 0);
+    assert!(domain.granted() <= 6 << 20, "{} bytes for three sizes", domain.granted());
+}
+
+#[test]
+fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    let arrives = |receiver: &mut Endpoint<Line>, count: usize| {
+        let into = receive_known_into(receiver, count);
+        into.map(|data| assert!(data == numbers(count, 5))).is_some()
+    };
+    send_known(&mut sender, 1000, 5).unwrap();
+    assert!(!arrives(&mut receiver, 1000), "its kind was not known");
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
+    assert!(!arrives(&mut receiver, 1000), "nothing has come");
+    (0..3).for_each(|_| send_known(&mut sender, 1000, 5).unwrap());
+    assert!(!arrives(&mut receiver, 999), "another length");
+    assert!(arrives(&mut receiver, 1000));
+    let (mut header, mut data) = (HeaderWords::default(), vec![7u8; 8000]);
+    for right_kind in [true, false] {
+        let refused =
+            !receiver.receive_ordinary_into(0, &mut header, |_| right_kind, |_| !right_kind, &mut data);
+        assert!(refused && data == [7; 8000], "what does not fit is not written");
+    }
+    assert!(arrives(&mut receiver, 1000));
+    send_known(&mut sender, 1001, 5).unwrap();
+    assert!(arrives(&mut receiver, 1000) && !arrives(&mut receiver, 1000), "one of another kind is next");
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1001, 5));
+    send(&mut sender, &[0], 9.0, &ValueRef::None).unwrap();
+    assert!(!arrives(&mut receiver, 1001), "nothing is no array");
+    assert_eq!(receive(&mut receiver, 0), (9.0, Value::None));
+    // What was taken into the queue with another keeps its turn.
+    (0..3).for_each(|_| send_known(&mut sender, 1000, 5).unwrap());
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
+    send_known(&mut sender, 1000, 6).unwrap();
+    assert!(!arrives(&mut receiver, 1000));
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
+    assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 6));
 }
 
 #[test]

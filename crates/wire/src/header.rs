@@ -364,6 +364,25 @@ impl HeaderWords {
         self.0[7] & (MAX_BODY - 1)
     }
 
+    /// The same header for message `sequence` of conduit `conduit`, with so many parts and `body_len` bytes of body: as
+    /// words of its own, which need not meet in memory before they are stored where they go.
+    #[inline(always)]
+    pub fn on(&self, conduit: u32, sequence: u64, parts: u16, body_len: u64) -> HeaderWords {
+        let mut words = HeaderWords([0, 0, self.0[2], self.0[3], self.0[4], self.0[5], self.0[6], 0]);
+        words.0[0] = self.0[0] & 0xffff_ffff;
+        words.set_conduit(conduit, sequence);
+        words.set_body(parts, body_len);
+        words
+    }
+
+    /// The same with the marks of a body that is placed as the one before was, and whose place stands where its length
+    /// would.
+    #[inline(always)]
+    pub fn placed_as_before(mut self) -> HeaderWords {
+        self.set_carrier_flag(flags::PLACED | flags::AS_BEFORE);
+        self
+    }
+
     /// Says that the body is as before, and where it lies: 56 bits of the carrier's, in the place of its length.
     #[inline]
     pub fn set_as_before(&mut self, place: u64) {

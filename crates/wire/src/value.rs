@@ -255,7 +255,7 @@ impl ArrayKind {
     }
 
     /// Whether an array of this type, shape and order is of this kind.
-    #[inline]
+    #[inline(always)]
     pub fn is(&self, dtype: DType, shape: &[u64], order: Order) -> bool {
         // Not as slices: a call to compare a few words would cost more than they do.
         let same = || shape.iter().zip(&self.shape).all(|(a, b)| a == b);
@@ -460,7 +460,7 @@ impl Array {
 impl Value {
     /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and nothing
     /// done, if the bytes are not as many as its elements take.
-    #[inline]
+    #[inline(always)]
     pub fn become_array(&mut self, kind: &ArrayKind, data: Bytes) -> bool {
         if data.len() != kind.bytes {
             return false;
@@ -468,8 +468,11 @@ impl Value {
         let ArrayKind { dtype, ndim, order, ref shape, .. } = *kind;
         match self {
             Value::Array(array) if array.meta.is_none() => {
-                (array.dtype, array.ndim, array.order) = (dtype, ndim, order);
-                array.shape = *shape;
+                // Mostly it was one before.
+                if !kind.is(array.dtype, array.shape(), array.order) {
+                    (array.dtype, array.ndim, array.order) = (dtype, ndim, order);
+                    array.shape = *shape;
+                }
                 array.data = data;
             }
             _ => *self = Value::Array(Array { dtype, ndim, order, shape: *shape, data, meta: None }),

@@ -6,7 +6,6 @@ use crate::board::{Board, FOR_CREDIT};
 use crate::memory::{Mapping, ShmError};
 use ligament_wire::{Bytes, Keeper};
 use rustix::fd::OwnedFd;
-use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +15,9 @@ use std::sync::Arc;
 /// wait for a quiet moment of the endpoint: to tell the sender at once would put the journey of a cache line between
 /// a receive and the reply to it.
 const AT_ONCE: u64 = 64 << 10;
+
+/// So many blocks that were read at once are told of together, if no quiet moment comes before.
+const TOGETHER: usize = 4;
 
 /// What it takes to give a block back, from any thread.
 pub(crate) struct Link {
@@ -77,6 +79,8 @@ pub(crate) struct Lent {
     /// Ours, unless views outlive us.
     link: NonNull<Link>,
     out: Vec<NonNull<Lease>>,
+    /// Blocks that were read at once, and whose sender is still to be told.
+    read: Vec<u32>,
     free: Vec<NonNull<Lease>>,
     /// Which of `out` is looked at next.
     look: usize,
@@ -101,6 +105,7 @@ impl Lent {
         Lent {
             link: NonNull::from(Box::leak(Box::new(link))),
             out: Vec::new(),
+            read: Vec::with_capacity(TOGETHER),
             free: Vec::new(),
             look: 0,
             bytes_out: 0,
@@ -118,7 +123,7 @@ impl Lent {
 
     /// How many views are out; and whether some were over that their sender had not been told of.
     pub fn leases(&mut self) -> (usize, bool) {
-        let before = self.out.len();
+        let before = self.out.len() + self.read.len();
         self.take_back(usize::MAX);
         (self.out.len(), self.out.len() < before)
     }
@@ -135,7 +140,7 @@ impl Lent {
     ///
     /// # Errors
     /// `Malformed` if that is not within the slab.
-    #[inline(always)]
+    #[inline]
     pub fn lease(
         &mut self,
         slab: u32,
@@ -144,13 +149,18 @@ impl Lent {
         block: u32,
         fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
     ) -> Result<Bytes, ShmError> {
-        let (last, mut start, mut size) = self.last;
-        if last != slab || size == 0 {
-            (start, size) = self.find(slab, fetch)?;
+        if !self.knows(slab) {
+            self.map(slab, fetch()?)?;
         }
-        if offset.checked_add(len).is_none_or(|end| end > size) {
-            return Err(ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")));
-        }
+        let (_, _, size) = self.last;
+        self.lease_known(slab, offset, len, block)
+            .ok_or_else(|| ShmError::Malformed(format!("{len} bytes at {offset} of a slab of {size}")))
+    }
+
+    /// As `lease`, in a slab that was met before; none if it was not, or if the bytes are not within it.
+    #[inline(always)]
+    pub fn lease_known(&mut self, slab: u32, offset: u64, len: u64, block: u32) -> Option<Bytes> {
+        let start = self.look_at_known(slab, offset, len)?.as_ptr();
         let mut lease = self.free.pop().unwrap_or_else(|| self.new_lease());
         // SAFETY: a lease in `free` is ours alone.
         let new = unsafe { lease.as_mut() };
@@ -163,7 +173,53 @@ impl Lent {
         // SAFETY: the range was checked against the mapping, which stays while leases are out, as does this lease. The
         // sender does not write there until the release (peers may be wrong: then the numbers are wrong, as with any
         // shared memory).
-        Ok(unsafe { Bytes::from_keeper(start.wrapping_add(offset as usize), len as usize, lease.cast()) })
+        Some(unsafe { Bytes::from_keeper(start, len as usize, lease.cast()) })
+    }
+
+    /// `len` bytes at `offset` in slab `slab`, until `is_read` says that this is over; else as `lease_known`.
+    #[inline(always)]
+    pub fn look_at_known(&mut self, slab: u32, offset: u64, len: u64) -> Option<&[u8]> {
+        if !self.knows(slab) {
+            return None;
+        }
+        let (_, start, size) = self.last;
+        let within = offset.checked_add(len).is_some_and(|end| end <= size);
+        // SAFETY: the range was checked against the mapping; else as in `lease_known`.
+        within.then(|| unsafe { std::slice::from_raw_parts(start.add(offset as usize), len as usize) })
+    }
+
+    /// A block that was looked at is done with. Its sender is told in a quiet moment, as of small views, or with the
+    /// next ones.
+    #[inline(always)]
+    pub fn is_read(&mut self, block: u32) {
+        self.read.push(block);
+        if self.read.len() >= TOGETHER {
+            self.take_back(0);
+        }
+    }
+
+    /// Whether a slab is mapped; it is the one used last then.
+    #[inline(always)]
+    fn knows(&mut self, slab: u32) -> bool {
+        let (last, _, size) = self.last;
+        last == slab && size != 0 || self.turn_to(slab)
+    }
+
+    #[cold]
+    fn turn_to(&mut self, slab: u32) -> bool {
+        let known = self.maps.get(&slab).map(|map| (slab, map.start().cast_const(), map.len() as u64));
+        self.last = known.unwrap_or(NO_SLAB);
+        known.is_some()
+    }
+
+    #[cold]
+    fn map(&mut self, slab: u32, (fd, bytes): (OwnedFd, u64)) -> Result<(), ShmError> {
+        let len = bytes as usize;
+        // Writable where its sender allows it: see `slab::stays_in_caches`.
+        let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
+        self.maps.insert(slab, map);
+        self.turn_to(slab);
+        Ok(())
     }
 
     #[cold]
@@ -173,31 +229,14 @@ impl Lent {
         NonNull::from(Box::leak(Box::new(lease)))
     }
 
-    #[cold]
-    fn find(
-        &mut self,
-        slab: u32,
-        fetch: impl FnOnce() -> Result<(OwnedFd, u64), ShmError>,
-    ) -> Result<(*const u8, u64), ShmError> {
-        let map = match self.maps.entry(slab) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let (fd, bytes) = fetch()?;
-                let len = bytes as usize;
-                // Writable where its sender allows it: see `slab::stays_in_caches`.
-                unknown.insert(Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?)
-            }
-        };
-        let found = (map.start().cast_const(), map.len() as u64);
-        self.last = (slab, found.0, found.1);
-        Ok(found)
-    }
-
     /// Looks at no more than `at_most` of the leases that are out, and takes back those that are over: tells the
-    /// sender of the small ones, which was put off.
+    /// sender of the small ones, and of what was read at once, which was put off.
     #[inline]
     pub fn take_back(&mut self, at_most: usize) {
-        let mut any = false;
+        let mut any = !self.read.is_empty();
+        while let Some(block) = self.read.pop() {
+            self.link().inbox.release_alone(block);
+        }
         for _ in 0..at_most.min(self.out.len()) {
             if self.look >= self.out.len() {
                 self.look = 0;

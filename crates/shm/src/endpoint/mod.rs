@@ -5,6 +5,7 @@
 mod arrived;
 mod carried;
 mod lent;
+mod ordinary;
 mod peers;
 mod receive;
 mod room;

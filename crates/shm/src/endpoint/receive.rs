@@ -120,25 +120,15 @@ impl<C: Custodian> Endpoint<C> {
         header: &mut HeaderWords,
         to: &mut Value,
     ) -> Result<(), ShmError> {
-        if self.await_slot(index) {
-            if let Some(len) = self.take_ordinary(index, header, to)? {
-                return match self.count_in(index, len, header) {
-                    true => Ok(()),
-                    false => {
-                        let began = self.copy_begins(len);
-                        copy_out_of(to)?;
-                        self.copy_ends(index, began);
-                        Ok(())
-                    }
-                };
-            }
+        if self.receive_ordinary(index, header, |_| true, to) {
+            return Ok(());
         }
         self.receive_generally(index, deadline, header, to)
     }
 
     /// Whether the next message of a channel stands at the front of its ring, after a short wait.
     #[inline(always)]
-    fn await_slot(&mut self, index: usize) -> bool {
+    pub(super) fn await_slot(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
         let peer = channel.peer;
         let Some(ring) = &self.inn[peer].ring else { return false };
@@ -164,39 +154,6 @@ impl<C: Custodian> Endpoint<C> {
             }
         }
         false
-    }
-
-    /// Takes the slot at the front of a channel's ring if it is one of that channel, and holds nothing, or an array like
-    /// the one before: its first line is all of it then. Says what it costs beside the slot.
-    #[inline(always)]
-    fn take_ordinary(
-        &mut self,
-        index: usize,
-        header: &mut HeaderWords,
-        to: &mut Value,
-    ) -> Result<Option<u64>, ShmError> {
-        let channel = &mut self.receives[index];
-        let InPeer { ring: Some(ring), endpoint, .. } = &mut self.inn[channel.peer] else { return Ok(None) };
-        if !ring.reader.peek(&mut header.0) || !header.is_ordinary(channel.id, channel.sequence) {
-            return Ok(None);
-        }
-        let held = if header.flags() & flags::AS_BEFORE != 0 {
-            let Some(kind) = channel.known.kind() else { return Ok(None) };
-            let (len, body_len) = (kind.bytes() as u64, channel.known.body_len());
-            let (block, slab, offset) = unpacked(header.take_as_before(1, body_len));
-            let custodian = &mut self.custodian;
-            let bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
-            to.become_array(kind, bytes);
-            body_len
-        } else if header.body_len() == 0 {
-            *to = Value::None;
-            0
-        } else {
-            return Ok(None);
-        };
-        ring.reader.take();
-        channel.sequence += 1;
-        Ok(Some(held))
     }
 
     /// Every other message, and every other wait.
@@ -268,6 +225,18 @@ impl<C: Custodian> Endpoint<C> {
         held == 0 || self.note_pinned(held) <= self.pinned_limit
     }
 
+    /// Copies an array of channel `index` out of its slab, in place. Where there is no memory for that it stays there.
+    #[cold]
+    pub(super) fn copy_out_of(&mut self, index: usize, held: u64, value: &mut Value) {
+        let began = self.copy_begins(held);
+        if let Value::Array(array) = value {
+            if let (Some(kind), Ok(own)) = (array.kind(), copy_out(array.data())) {
+                value.become_array(&kind, own);
+            }
+        }
+        self.copy_ends(index, began);
+    }
+
     /// Returns the credit of a message with `held` bytes in a slab.
     #[inline(always)]
     pub(super) fn return_credit(&mut self, index: usize, held: u64) {
@@ -299,7 +268,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Counts a view of `len` bytes as held. What views hold is looked up when it matters: for large ones, near the
     /// limit, and every now and then.
     #[inline(always)]
-    fn note_pinned(&mut self, len: u64) -> u64 {
+    pub(super) fn note_pinned(&mut self, len: u64) -> u64 {
         self.pinned_guess += len;
         self.pinned_looks = self.pinned_looks.wrapping_add(1);
         if self.pinned_looks % RELEASE_EVERY == 0 {
@@ -517,18 +486,6 @@ fn take_body(
 
 pub(super) fn malformed(error: ligament_wire::WireError) -> ShmError {
     ShmError::Malformed(error.to_string())
-}
-
-/// Copies an array out of its slab, in place.
-#[cold]
-fn copy_out_of(value: &mut Value) -> Result<(), ShmError> {
-    if let Value::Array(array) = value {
-        if let Some(kind) = array.kind() {
-            let own = copy_out(array.data())?;
-            value.become_array(&kind, own);
-        }
-    }
-    Ok(())
 }
 
 /// Copies parts into this process's own memory, 64-byte aligned, so that the sender's block can go back.

@@ -58,7 +58,15 @@ impl<C: Custodian> Endpoint<C> {
     /// `OutOfMemory` when the message cannot be stored and nothing that waiting would free stands in the way;
     /// the message was then sent to nobody. Otherwise as for waiting.
     #[inline]
-    pub fn send(
+    pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        match *to {
+            [only] if self.send_ordinary(only, &header, source) => Ok(()),
+            _ => self.send_generally(to, header, source),
+        }
+    }
+
+    #[inline(never)]
+    fn send_generally(
         &mut self,
         to: &[usize],
         mut header: HeaderWords,

@@ -79,7 +79,7 @@ impl Pool {
 
     /// Claims at most `step` bytes of those that are left of the first `len` of a free block.
     fn claim_up_to(&mut self, id: BlockId, len: usize, step: usize) -> bool {
-        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        let block = &mut self.blocks[id as usize];
         let end = len.min(block.populated).min(block.claimed.saturating_add(step));
         if block.claimed >= end {
             return false;

@@ -30,11 +30,12 @@ pub type BlockId = u32;
 
 /// The size class for `len` bytes and the bytes of its blocks: powers of two up to 256 KiB, then eight steps to
 /// each power, so that at most an eighth is lost.
-#[inline]
+#[inline(always)]
 fn class_of(len: u64) -> (usize, u64) {
     if len <= LARGEST_SHARED {
-        let size = len.next_power_of_two().max(SMALLEST);
-        ((size / SMALLEST).trailing_zeros() as usize, size)
+        // How many doublings of the smallest block it takes.
+        let class = ((len.saturating_sub(1) / SMALLEST) << 1 | 1).ilog2();
+        (class as usize, SMALLEST << class)
     } else {
         let power = 63 - (len - 1).leading_zeros() as u64;
         let step = 1u64 << (power - 3);
@@ -75,6 +76,8 @@ struct Block {
     offset: usize,
     size: usize,
     start: *mut u8,
+    /// As `packed` says.
+    packed: Option<u64>,
     /// Bytes from the block's start whose pages are in place.
     populated: usize,
     /// Bytes from the block's start that no reader's cache has.
@@ -100,10 +103,17 @@ impl Uses {
             && self.others.iter().all(|&(reader, due)| done(reader, due))
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, reader: u32) {
         match &mut self.first {
             Some((first, due)) if *first == reader => *due = due.wrapping_add(1),
+            _ => self.add_another(reader),
+        }
+    }
+
+    #[cold]
+    fn add_another(&mut self, reader: u32) {
+        match &mut self.first {
             None => self.first = Some((reader, 1)),
             Some(_) => match self.others.iter_mut().find(|(other, _)| *other == reader) {
                 Some((_, due)) => *due = due.wrapping_add(1),
@@ -125,7 +135,7 @@ struct Class {
 #[derive(Default)]
 pub struct Pool {
     slabs: Vec<Option<Slab>>,
-    blocks: Vec<Option<Block>>,
+    blocks: Vec<Block>,
     vacant: Vec<BlockId>,
     classes: Vec<Class>,
     /// The class used last, for how many bytes, and whether as a loan.
@@ -153,7 +163,7 @@ impl Pool {
 
     #[inline]
     fn block(&self, id: BlockId) -> &Block {
-        self.blocks[id as usize].as_ref().expect("a block in use exists")
+        &self.blocks[id as usize]
     }
 
     /// A block for `len` bytes out of what is free or has come back; none if the pool must grow.
@@ -191,8 +201,7 @@ impl Pool {
         let Some(class) = self.classes.get_mut(self.recent) else { return };
         for _ in 0..LOOKS {
             let Some(&id) = class.outstanding.front() else { return };
-            let block = self.blocks[id as usize].as_ref().expect("a block in use exists");
-            if !block.uses.all(|reader, due| done_with(reader, id, due)) {
+            if !self.blocks[id as usize].uses.all(|reader, due| done_with(reader, id, due)) {
                 return;
             }
             class.outstanding.pop_front();
@@ -238,23 +247,19 @@ impl Pool {
                 size: size as usize,
                 // In bounds: blocks are cut to fit their slab.
                 start: start.wrapping_add(offset),
+                packed: None,
                 populated: 0,
                 claimed: usize::MAX,
                 uses: Uses::default(),
             };
-            let id = match self.vacant.pop() {
-                Some(id) => {
-                    // Readers went on counting under this number: so must we.
-                    let uses = self.blocks[id as usize].take().map_or(Uses::default(), |old| old.uses);
-                    self.blocks[id as usize] = Some(Block { uses, ..block });
-                    id
-                }
-                None => {
-                    self.blocks.push(Some(block));
-                    (self.blocks.len() - 1) as BlockId
-                }
-            };
-            self.class(class).free.push(id);
+            let number = self.vacant.pop().unwrap_or(self.blocks.len() as BlockId);
+            let packed = packed(number, id, offset as u64);
+            match self.blocks.get_mut(number as usize) {
+                // Readers went on counting under this number: so must we.
+                Some(old) => *old = Block { uses: std::mem::take(&mut old.uses), packed, ..block },
+                None => self.blocks.push(Block { packed, ..block }),
+            }
+            self.class(class).free.push(number);
         }
         Ok(())
     }
@@ -273,7 +278,7 @@ impl Pool {
 
     #[cold]
     fn populate_now(&mut self, id: BlockId, len: usize) -> Result<(), ShmError> {
-        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        let block = &mut self.blocks[id as usize];
         let offset = block.offset;
         let slab = self.slabs[block.slab as usize].as_mut().expect("a block's slab exists");
         let end = (offset + len).min(slab.map.len());
@@ -305,6 +310,12 @@ impl Pool {
         self.small > FEW && self.classes.first().is_none_or(|class| class.outstanding.len() < ROTATING)
     }
 
+    /// Whether there were so many of them.
+    #[inline(always)]
+    pub fn had_many_small(&self) -> bool {
+        self.small > FEW
+    }
+
     /// There was no memory for such a body: none is asked for before as many again have gone.
     pub fn takes_no_small(&mut self) {
         self.small = 0;
@@ -319,12 +330,39 @@ impl Pool {
             return None;
         }
         let &id = class.free.last()?;
-        if self.blocks[id as usize].as_ref()?.populated < len as usize {
+        if self.blocks[id as usize].populated < len as usize {
             return None;
         }
         class.free.pop();
         (self.recent, self.recent_len) = (index, len as usize);
         Some(id)
+    }
+
+    /// A free block for `len` bytes to be copied to, if one is at hand and has a place that `packed` can pack. It stays
+    /// free until `hand_out`.
+    #[inline(always)]
+    pub fn for_copy(&self, len: u64) -> Option<ForCopy> {
+        let (class, size) = class_of(len);
+        let Class { free, outstanding, .. } = self.classes.get(class)?;
+        let &id = free.last()?;
+        let block = self.blocks.get(id as usize)?;
+        let at_hand = size <= AT_HAND && outstanding.len() < ROTATING && len as usize <= block.populated;
+        let place = block.packed.filter(|_| at_hand)?;
+        Some(ForCopy { start: block.start, place, class, id, len: len as usize })
+    }
+
+    /// One reader has been told of the block that `for_copy` has just found: `at_hand`, `copies`, `used_by` and `posted` in
+    /// one.
+    #[inline(always)]
+    pub fn hand_out(&mut self, block: &ForCopy, reader: u32) {
+        let &ForCopy { class: index, id, len, .. } = block;
+        let (class, block) = (&mut self.classes[index], &mut self.blocks[id as usize]);
+        class.free.pop();
+        class.rotating += usize::from(block.claimed == usize::MAX);
+        block.claimed = 0;
+        block.uses.add(reader);
+        class.outstanding.push_back(id);
+        (self.recent, self.recent_len, self.lends) = (index, len, false);
     }
 
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
@@ -343,13 +381,13 @@ impl Pool {
     /// One more reader has the block.
     #[inline(always)]
     pub fn used_by(&mut self, id: BlockId, reader: u32) {
-        self.blocks[id as usize].as_mut().expect("a block in use exists").uses.add(reader);
+        self.blocks[id as usize].uses.add(reader);
     }
 
     /// All readers of the block are told: from now on it waits for their releases.
     #[inline(always)]
     pub fn posted(&mut self, id: BlockId) {
-        let block = self.blocks[id as usize].as_mut().expect("a block in use exists");
+        let block = &mut self.blocks[id as usize];
         let class = block.class as usize;
         self.classes[class].rotating += usize::from(block.claimed == usize::MAX);
         block.claimed = 0;
@@ -416,6 +454,17 @@ pub struct Place {
     pub offset: u64,
     pub start: *mut u8,
     pub size: usize,
+}
+
+/// A block that is free, to be copied to and handed out.
+pub struct ForCopy {
+    /// Its first byte.
+    pub start: *mut u8,
+    /// As `packed` says.
+    pub place: u64,
+    class: usize,
+    id: BlockId,
+    len: usize,
 }
 
 const BLOCK_BITS: u32 = MAX_BLOCKS.trailing_zeros();

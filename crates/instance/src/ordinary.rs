@@ -1,0 +1,109 @@
+//! The ordinary case, which is what nearly all messages are: nothing, or one array like the one before it, through a port
+//! that has one conduit and no slots, in a loop that is where it was, under no settings overlay. Each function here does
+//! it in one go, or changes nothing and leaves it to the general one of the same name (`send.rs`, `receive.rs`), which
+//! also says what is wrong.
+
+use crate::carrier::Carrier;
+use crate::instance::Instance;
+use crate::message::{ArrayMut, Message, Times};
+use crate::ports::{Port, PortName};
+use ligament_model::Operator;
+use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
+
+impl Instance {
+    /// The port of this name, and its channel, if all is ordinary about it and `operates` says yes to its operator.
+    #[inline(always)]
+    fn ordinary_port(
+        &self,
+        port: impl PortName,
+        operates: impl Fn(Operator) -> bool,
+    ) -> Option<(usize, usize)> {
+        let index = self.table.find_quietly(port)?;
+        let Port { only, operator, .. } = self.table.ports[index];
+        let in_order = operates(operator) && self.order.goes_on(operator);
+        let ordinary = in_order && self.is_alive() && self.overlays.current().is_empty();
+        Some((index, only.filter(|_| ordinary)?))
+    }
+
+    /// Sends nothing but a header.
+    #[inline(always)]
+    pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: Times) -> bool {
+        let Some((_, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
+        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        endpoint.send_ordinary(channel, &header(times), &Nothing)
+    }
+
+    /// Sends an array.
+    #[inline(always)]
+    pub(crate) fn send_array_ordinary(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        array: &ArrayRef<'_>,
+    ) -> bool {
+        let ArrayRef { dtype, shape, order, data, .. } = *array;
+        let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
+        let Some(head) = self.table.ports[port].head.as_deref() else { return false };
+        if !head.is_of(dtype, shape, order, data.len()) {
+            return false;
+        }
+        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        let source = Contiguous { head: head.bytes(), number: head.number(), data };
+        endpoint.send_ordinary(channel, &header(times), &source)
+    }
+
+    /// Receives a message, if it comes soon.
+    #[inline(always)]
+    pub(crate) fn receive_ordinary(&mut self, port: impl PortName, message: &mut Message) -> bool {
+        let Some(channel) = self.ordinary_source(port) else { return false };
+        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        let mut header = HeaderWords::default();
+        let came = endpoint.receive_ordinary(channel, &mut header, under_none, &mut message.data);
+        if came {
+            Times { timestamp: message.timestamp, next_timestamp: message.next_timestamp } = times(&header);
+            message.settings = None;
+        }
+        came
+    }
+
+    /// Receives an array into the caller's own, if it comes soon.
+    #[inline(always)]
+    pub(crate) fn receive_ordinary_into(
+        &mut self,
+        port: impl PortName,
+        into: &mut ArrayMut<'_>,
+    ) -> Option<Times> {
+        let channel = self.ordinary_source(port)?;
+        let Carrier::Own(endpoint) = &mut self.endpoint else { return None };
+        let ArrayMut { dtype, shape, order, ref mut data } = *into;
+        let fits = |kind: &ArrayKind| kind.is(dtype, shape, order);
+        let mut header = HeaderWords::default();
+        endpoint.receive_ordinary_into(channel, &mut header, fits, under_none, data).then(|| times(&header))
+    }
+
+    /// The channel of an ordinary port from which a message may be received as it comes.
+    #[inline(always)]
+    fn ordinary_source(&self, port: impl PortName) -> Option<usize> {
+        let looping = self.looping;
+        let receives = |operator| operator == Operator::S || operator == Operator::FInit && !looping;
+        let (port, channel) = self.ordinary_port(port, receives)?;
+        (self.table.ports[port].ended == [false] && !self.flags.dont_apply_overlay).then_some(channel)
+    }
+}
+
+/// Whether a message was sent under no overlay.
+#[inline(always)]
+fn under_none(header: &HeaderWords) -> bool {
+    header.overlay() == 0
+}
+
+#[inline(always)]
+fn header(times: Times) -> HeaderWords {
+    HeaderWords::data(times.timestamp, times.next_timestamp)
+}
+
+#[inline(always)]
+fn times(header: &HeaderWords) -> Times {
+    Times { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() }
+}

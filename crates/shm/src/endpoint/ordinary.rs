@@ -1,0 +1,157 @@
+//! Ordinary messages: nothing, or one array like the one before it on its channel, with all at hand that it takes. Its
+//! first line in the ring is all there is to read besides the elements. Here is its whole way, one flat function for each
+//! step; whatever is not as expected leaves all as it was, and goes the general way (`send.rs`, `receive.rs`).
+
+use super::arrived::Known;
+use super::peers::{InPeer, InRing};
+use super::receive::cost;
+use super::source::Source;
+use super::{Custodian, Endpoint, InChannel, TIMED};
+use crate::area::Front;
+use crate::board::FOR_MESSAGES;
+use crate::ring::BODY_BYTES;
+use crate::slab::unpacked;
+use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
+use std::sync::atomic::Ordering;
+
+impl<C: Custodian> Endpoint<C> {
+    /// Sends an ordinary message on one channel. False, and nothing done, if it is none.
+    #[inline(always)]
+    pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, source: &impl Source) -> bool {
+        let (held, len) = (source.body_len(), source.parts_len());
+        let channel = &mut self.sends[index];
+        let peer = &mut self.out[channel.peer];
+        let Some(ring) = &mut peer.ring else { return false };
+        let block_pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
+        let alike = source.number() != 0 && source.number() == channel.last_head && len < TIMED && block_pays;
+        let under_way = channel.sent.saturating_sub(channel.credited) + cost(held);
+        let at_hand = under_way <= channel.at_once && ring.writer.has_room() && !peer.ended;
+        if !at_hand || !(held == 0 || alike) {
+            return false;
+        }
+        let block = if held == 0 { None } else { self.pool.for_copy(len) };
+        let words = match &block {
+            None if held != 0 => return false,
+            None => header.on(channel.id, channel.sequence, source.parts(), 0),
+            Some(block) => {
+                // SAFETY: the block has room for `len` bytes, and nobody else knows of it yet.
+                source.write_parts(unsafe { std::slice::from_raw_parts_mut(block.start, len as usize) });
+                header.on(channel.id, channel.sequence, source.parts(), block.place).placed_as_before()
+            }
+        };
+        ring.writer.publish(&words.0, &[]);
+        if let Some(bell) = self.board.doorbell(peer.endpoint) {
+            self.rang |= self.board.ring_if_parked(bell, FOR_MESSAGES);
+        }
+        // All of this has time until the message is on its way.
+        if let Some(block) = &block {
+            self.pool.hand_out(block, channel.peer as u32);
+        }
+        channel.sequence += 1;
+        channel.sent += cost(held);
+        if header.is_data() {
+            self.front.status().count_sent(held, header.timestamp());
+        }
+        true
+    }
+
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one, in whose header all `fits`:
+    /// its header, and its value as a view. False, and nothing done, if it is another, or none, or something is wrong with
+    /// it: `receive_to` will say.
+    #[inline(always)]
+    pub fn receive_ordinary(
+        &mut self,
+        index: usize,
+        header: &mut HeaderWords,
+        fits: impl Fn(&HeaderWords) -> bool,
+        to: &mut Value,
+    ) -> bool {
+        if !self.await_slot(index) {
+            return false;
+        }
+        let channel = &mut self.receives[index];
+        let InPeer { ring: Some(ring), .. } = &mut self.inn[channel.peer] else { return false };
+        if !is_at_front(ring, channel, header) || !fits(header) {
+            return false;
+        }
+        let mut held = 0;
+        if let Some((kind, body_len)) = alike(header, &channel.known) {
+            let (block, slab, offset) = unpacked(header.take_as_before(1, body_len));
+            let Some(bytes) = ring.lent.lease_known(slab, offset, kind.bytes() as u64, block) else {
+                return false;
+            };
+            to.become_array(kind, bytes);
+            held = body_len;
+        } else if header.body_len() == 0 {
+            *to = Value::None;
+        } else {
+            return false;
+        }
+        ring.reader.take();
+        take_in_order(channel, ring, &self.front, index, held);
+        self.front.status().count_received(held, header.timestamp());
+        if held != 0 && self.note_pinned(held) > self.pinned_limit {
+            self.copy_out_of(index, held, to);
+        }
+        true
+    }
+
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array, and both its kind
+    /// and its header fit: its header, and its elements to where the caller wants them, who has room for so many bytes.
+    /// Else as `receive_ordinary`.
+    #[inline(always)]
+    pub fn receive_ordinary_into(
+        &mut self,
+        index: usize,
+        header: &mut HeaderWords,
+        kind_fits: impl Fn(&ArrayKind) -> bool,
+        header_fits: impl Fn(&HeaderWords) -> bool,
+        to: &mut [u8],
+    ) -> bool {
+        // Before the message is there: it is known what it will be.
+        let known = self.receives[index].known.kind();
+        let expected = known.is_some_and(|kind| kind.bytes() == to.len() && kind_fits(kind));
+        if !expected || to.len() as u64 >= TIMED || !self.await_slot(index) {
+            return false;
+        }
+        let channel = &mut self.receives[index];
+        let InPeer { ring: Some(ring), .. } = &mut self.inn[channel.peer] else { return false };
+        if !is_at_front(ring, channel, header) || !header_fits(header) {
+            return false;
+        }
+        let Some((_, held)) = alike(header, &channel.known) else { return false };
+        let (block, slab, offset) = unpacked(header.take_as_before(1, held));
+        let Some(from) = ring.lent.look_at_known(slab, offset, to.len() as u64) else { return false };
+        to.copy_from_slice(from);
+        ring.lent.is_read(block);
+        ring.reader.take();
+        take_in_order(channel, ring, &self.front, index, held);
+        self.front.status().count_received(held, header.timestamp());
+        true
+    }
+}
+
+/// Whether the next message of a channel stands at the front of its ring, with nothing special in its header, which is
+/// read.
+#[inline(always)]
+fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> bool {
+    ring.reader.peek(&mut header.0) && header.is_ordinary(channel.id, channel.sequence)
+}
+
+/// Counts a message with `held` bytes in a slab that the code gets now, and gives its credit back.
+#[inline(always)]
+fn take_in_order(channel: &mut InChannel, ring: &InRing, front: &Front, index: usize, held: u64) {
+    channel.sequence += 1;
+    channel.credited += cost(held);
+    if let Some(credit) = front.credit(index as u32) {
+        credit.store(channel.credited, Ordering::Release);
+    }
+    ring.lent.link().wake_sender();
+}
+
+/// What a message holds that refers to the one before: the array's kind, and the bytes of its whole body.
+#[inline(always)]
+fn alike<'a>(header: &HeaderWords, known: &'a Known) -> Option<(&'a ArrayKind, u64)> {
+    let kind = known.kind().filter(|_| header.flags() & flags::AS_BEFORE != 0)?;
+    Some((kind, known.body_len()))
+}
