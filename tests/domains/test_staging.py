@@ -366,9 +366,8 @@ def test_what_an_instance_prints_is_followed_to_its_end_wherever_it_is(live):
     assert live.run.wait() == [0, 0], live.run.text()
 
 
-def test_who_looks_at_an_agent_that_does_not_answer_is_told(live, tmp_path):
-    if not (tmp_path / "scratch").exists():
-        pytest.skip("its files are seen without it")
+@pytest.mark.parametrize("live", ["scratch directory"], indirect=True)  # else the files are seen without the agent
+def test_who_looks_at_an_agent_that_does_not_answer_is_told(live):
     agent = live.run.processes[1]
     os.kill(agent.pid, signal.SIGSTOP)
     try:
