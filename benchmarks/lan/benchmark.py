@@ -106,27 +106,20 @@ def cipher_speed(output):
 
 
 # ---- output --------------------------------------------------------------------------------------------------
-def _spread(values):
-    """The median, and where there is more than one repetition their least and largest."""
-    if not values or len(values) == 1:
-        return values[0] if values else None
-    return f"{statistics.median(values):.4g} ({min(values):.3g} to {max(values):.3g})"
-
-
 def print_tables(session):
     m, names = session.measured, [program.name for program in session.options.programs]
     tables = (m.latency, m.switches, m.small_processor)
-    rows = [(name, [_spread(table.get(name)) for table in tables]) for name in names if name in m.latency]
+    rows = [(name, [report.spread(table.get(name)) for table in tables]) for name in names if name in m.latency]
     if m.bare_latency():
-        rows.append(("tcp and wake-ups", [_spread(m.bare_latency()), None, None]))
+        rows.append(("tcp and wake-ups", [report.spread(m.bare_latency()), None, None]))
     heads = ["µs one way", "switches a message", "processor µs a message"]
     report.table(f"a message of {SMALL} B, to and fro: median; of all processes at both ends", heads, rows)
     for link in session.options.links:
         sizes = sorted({size for _, where, size in m.speed if where == link})
         for title, values in (("GB/s", m.speed), ("processor seconds of both ends per GB", m.processor)):
-            rows = [(name, [_spread(values.get((name, link, size))) for size in sizes]) for name in names]
+            rows = [(name, [report.spread(values.get((name, link, size))) for size in sizes]) for name in names]
             report.table(f"messages back to back, link {link}: {title}", map(report.size_name, sizes), rows)
-    rows = [(f"{name}, {way}", [_spread(values)]) for (name, way), values in m.cipher.items()]
+    rows = [(f"{name}, {way}", [report.spread(values)]) for (name, way), values in m.cipher.items()]
     report.table("the bare cipher on one core, GB/s, 16 KiB at a time (openssl speed)", ["GB/s"], rows)
     for link in session.options.links:
         for size in session.options.sizes:

@@ -1,6 +1,7 @@
 """What a benchmark prints: tables, bars, and the one JSON object on its last line."""
 
 import json
+import statistics
 
 
 class Bar:
@@ -62,3 +63,10 @@ def table(title, columns, rows):
 
 def last_line(figures, bars):
     print(json.dumps({"figures": figures, "bars": [bar.row() for bar in bars]}))
+
+
+def spread(values):
+    """The median, and where there is more than one repetition their least and largest."""
+    if not values or len(values) == 1:
+        return values[0] if values else None
+    return f"{statistics.median(values):.4g} ({min(values):.3g} to {max(values):.3g})"

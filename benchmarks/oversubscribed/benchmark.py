@@ -112,23 +112,16 @@ class Session:
 
 
 # ---- output --------------------------------------------------------------------------------------------------
-def _spread(values):
-    """The median, and where there is more than one repetition their least and largest."""
-    if not values or len(values) == 1:
-        return values[0] if values else None
-    return f"{statistics.median(values):.4g} ({min(values):.3g} to {max(values):.3g})"
-
-
 def print_tables(session):
     measured, names = session.measured, [program.name for program in session.options.programs]
     rings = [f"{n} processes" for n in session.options.rings]
     for bytes_ in SIZES:
-        rows = [(name, [_spread(measured.hops.get((name, n, bytes_))) for n in session.options.rings]) for name in names]
+        rows = [(name, [report.spread(measured.hops.get((name, n, bytes_))) for n in session.options.rings]) for name in names]
         report.table(f"{report.size_name(bytes_)}: µs a hop, median lap (least and largest of the repetitions)", rings, rows)
         rows = [(name, [session.worst_lap.get((name, n, bytes_)) for n in session.options.rings]) for name in names]
         report.table(f"{report.size_name(bytes_)}: the worst lap, ms", rings, rows)
     rows = [
-        (name, [_spread(measured.hand_overs.get((name, cores))) for cores in (1, 2)])
+        (name, [report.spread(measured.hand_overs.get((name, cores))) for cores in (1, 2)])
         for name in dict.fromkeys(program for program, _ in measured.hand_overs)
     ]
     report.table(f"hand-over to a process that sleeps since {GAP_US // 1000} ms, 0 B, µs", ["both on 1 core", "a core each"], rows)

@@ -144,7 +144,8 @@ pub struct Sums {
 }
 
 impl Sums {
-    fn words(self) -> [u64; 10] {
+    /// Them as words, in a fixed order.
+    pub fn words(self) -> [u64; 10] {
         [
             self.waits,
             self.waited,
@@ -159,7 +160,8 @@ impl Sums {
         ]
     }
 
-    fn from_words(words: [u64; 10]) -> Sums {
+    /// Them of their words.
+    pub fn from_words(words: [u64; 10]) -> Sums {
         let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
             words;
         Sums {

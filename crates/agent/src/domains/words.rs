@@ -230,7 +230,7 @@ pub fn lane_of(instance: u32, gained: &Gained, over: bool, now: u64) -> wire::La
         id: one.cause.id,
         begin: now.saturating_sub(one.begin),
         end: now.saturating_sub(one.end),
-        sums: words_of(&one.sums),
+        sums: one.sums.words(),
         missed: one.missed,
     };
     let tally = |one: &CauseSum| wire::Tally {
@@ -259,7 +259,7 @@ pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
             cause: cause(one.activity, one.id)?,
             begin: at.saturating_sub(one.begin),
             end: at.saturating_sub(one.end),
-            sums: told_sums(&one.sums),
+            sums: Sums::from_words(one.sums),
             missed: one.missed,
         })
     };
@@ -270,38 +270,6 @@ pub fn told_gained(lane: &wire::Lane, at: u64) -> Gained {
         status: told_page(&lane.page, at),
         intervals: lane.intervals.iter().filter_map(interval).collect(),
         causes: lane.sums.iter().filter_map(tally).collect(),
-    }
-}
-
-fn words_of(sums: &Sums) -> [u64; 10] {
-    [
-        sums.waits,
-        sums.waited,
-        sums.transferred,
-        sums.receiving,
-        sums.sent_messages,
-        sums.sent_bytes,
-        sums.received_messages,
-        sums.received_bytes,
-        sums.iterations,
-        sums.time,
-    ]
-}
-
-fn told_sums(words: &[u64; 10]) -> Sums {
-    let [waits, waited, transferred, receiving, sent_messages, sent_bytes, received_messages, received_bytes, iterations, time] =
-        *words;
-    Sums {
-        waits,
-        waited,
-        transferred,
-        receiving,
-        sent_messages,
-        sent_bytes,
-        received_messages,
-        received_bytes,
-        iterations,
-        time,
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
 /// How much of a block gets its pages at once: while they come, everybody else waits, for about a millisecond; and what has
 /// just been cleared by the kernel is still in a cache when the socket is read into it.
-const PLACED: u64 = 4 << 20;
+pub(super) const PLACED: u64 = 4 << 20;
 /// The longest thing that agents say to each other.
 const LONGEST_CONTROL: u64 = 1 << 30;
 

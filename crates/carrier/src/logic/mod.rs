@@ -7,7 +7,7 @@ mod outward;
 mod overlays;
 
 use crate::{Attachment, Heard, Paths, Quiet};
-use inward::{In, Incoming, Memory};
+use inward::{In, Incoming, Memory, PLACED};
 use ligament_net::{Cargo, MessageId, Nanos, CONTROL};
 use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
 use ligament_shm::endpoint::Bed;
@@ -291,7 +291,10 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
-        self.place((domain, id), offset.saturating_add(u64::from(len)));
+        let end = offset.saturating_add(u64::from(len));
+        if end > PLACED {
+            self.place((domain, id), end);
+        }
         let len = len as usize;
         match self.incoming.get_mut(&(domain, id)).and_then(|Incoming(memory)| memory.at(offset, len)) {
             Some(room) => room,

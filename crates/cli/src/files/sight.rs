@@ -21,7 +21,9 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, String
         return Err(outside());
     }
     let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("the instance has no file \"{named}\""),
+        std::io::ErrorKind::NotFound => {
+            format!("the instance has no file \"{named}\"; without a name, all that it has is listed")
+        }
         _ => format!("\"{named}\" cannot be read: {error}"),
     };
     // Links are followed as far as they stay inside.
