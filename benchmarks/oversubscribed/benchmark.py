@@ -19,6 +19,7 @@ LAPS, PARKED, BLOCKED = range(3)  # the kinds of stages, as ring.h has them
 RINGS = (2, 4, 8, 32)
 SIZES = (0, LARGE)
 GAP_US = 5000  # sleep before a hand-over: the receiver, which may spin for 1 ms, has parked long since
+HAND_OVERS = 3  # of each pass: what a core's caches hold after a sleep changes from run to run
 BLOCKED_S = 6
 
 
@@ -97,9 +98,10 @@ class Session:
             for program in chosen:
                 if not (program.spins and number >= 2):
                     self.laps(program, processes)
+        sleepers = [program for program in chosen if program.name in ("ligament", "bare/futex")]
         for cores in (self.options.cores[:1], self.options.cores):
-            for program in chosen:
-                if program.name in ("ligament", "bare/futex"):
+            for turn in range(HAND_OVERS):
+                for program in sleepers if turn % 2 == 0 else sleepers[::-1]:
                     self.hand_over(program, cores)
 
     def wait_long(self):

@@ -156,7 +156,7 @@ impl Prepared {
         };
         let mut forked = Forked { components: &self.functions, start };
         let result = py
-            .detach(|| run_model(&self.model, &options, Some(&mut forked)))
+            .detach(|| run_model(&self.model, options, Some(&mut forked)))
             .map_err(|why| errors::raise(py, "RunError", format!("the run could not begin: {why}")))?;
         let record = serde_json::to_string(&result.record)
             .map_err(|error| errors::raise(py, "RunError", error.to_string()))?;

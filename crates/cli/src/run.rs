@@ -59,14 +59,14 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     match arguments.detach {
         true => crate::detach::detach(arguments, &model.name, |directory, terminal| {
             let options = RunOptions { directory: Some(directory), terminal, ..options };
-            carry_out(arguments, &model, &options, &machines, &site)
+            carry_out(arguments, &model, options, &machines, &site)
         }),
-        false => carry_out(arguments, &model, &options, &machines, &site),
+        false => carry_out(arguments, &model, options, &machines, &site),
     }
 }
 
 /// Makes the run. This process is that and nothing else.
-fn carry_out(arguments: &Run, model: &Resolved, options: &RunOptions, machines: &Machines, site: &Site) -> i32 {
+fn carry_out(arguments: &Run, model: &Resolved, options: RunOptions, machines: &Machines, site: &Site) -> i32 {
     ligament_launch::adopt_orphans();
     let mut agents = ByHand;
     let mut launched = Launched::new(machines, site, &arguments.spreading);

@@ -131,7 +131,7 @@ impl RunResult {
 /// The run could not begin, with what to do. What goes wrong later is in the result.
 pub fn run_model<'a>(
     model: &'a Resolved,
-    options: &RunOptions,
+    options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
 ) -> Result<RunResult, String> {
     run_over(model, options, starter, None)
@@ -143,7 +143,7 @@ pub fn run_model<'a>(
 /// The run could not begin, with what to do. What goes wrong later is in the result.
 pub fn run_over<'a>(
     model: &'a Resolved,
-    options: &RunOptions,
+    mut options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<Spread<'a>>,
 ) -> Result<RunResult, String> {
@@ -160,7 +160,8 @@ pub fn run_over<'a>(
         }
         instance.by_hand = true;
     }
-    directory.write("model.ymmsl", &options.model_text)?;
+    // Of a large model that is megabytes.
+    directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     directory.write("settings.yaml", &settings)?;
     let view = (options.show == Show::View).then(View::on_terminal).flatten();
@@ -188,7 +189,7 @@ pub fn run_over<'a>(
         inputs: Inputs::default(),
         view,
         began,
-        record: new_record(model, options, began),
+        record: new_record(model, &options, began),
         manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
