@@ -4,7 +4,7 @@
 use super::words::{lane_of, order_of, outcome_of, report_of, row_of, told_order};
 use crate::action::{Order, Phase, Report};
 use crate::custody::Gained;
-use crate::driver::InstanceView;
+use crate::host::InstanceView;
 use crate::outcome::Outcome;
 use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;

@@ -3,7 +3,7 @@
 
 use crate::action::{Order, Phase, Report};
 use crate::custody::Gained;
-use crate::driver::InstanceView;
+use crate::host::InstanceView;
 use crate::outcome::{Exit, Failure, Outcome};
 use ligament_shm::status::{Awaited, State, Status, Waiting};
 use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};

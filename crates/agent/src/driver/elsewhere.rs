@@ -1,6 +1,7 @@
 //! What an agent has of other domains, and what it does about them: the carrier, what that hears, and who is where.
 
-use super::{Drain, Driver, RunView};
+use super::Driver;
+use crate::host::{Drain, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
 use tokio::sync::mpsc::UnboundedReceiver;
 

@@ -1,0 +1,142 @@
+//! What is around an agent, as its driver sees it; and how a run looks from there.
+
+use crate::action::{Link, Order, Phase, Report};
+use crate::core::Core;
+use crate::custody::Gained;
+use ligament_carrier::Heard;
+use ligament_launch::Guard;
+use ligament_shm::status::Status;
+use ligament_wire::peek::Sight;
+use std::time::Duration;
+
+/// A process that was started for an instance, as a child of the calling thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    pub pid: u32,
+    /// Whether it leads a process group of its own, so that all of that can be ended.
+    pub leads_group: bool,
+}
+
+/// An instance as it is now.
+#[derive(Debug, Clone)]
+pub struct InstanceView {
+    pub phase: Phase,
+    pub pid: Option<u32>,
+    /// The process that registered.
+    pub speaker: Option<u32>,
+    /// Its status page, once it has one.
+    pub status: Option<Status>,
+}
+
+/// A run as it is now.
+pub struct RunView<'a> {
+    pub core: &'a Core,
+    /// By instance number.
+    pub instances: Vec<InstanceView>,
+    /// ns of CLOCK_MONOTONIC.
+    pub now: u64,
+}
+
+/// Why timelines are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drain {
+    /// Every now and then.
+    Tick,
+    /// Somebody wants to see them as they are now.
+    Asked,
+    /// The instance's process has ended: nothing more will come.
+    Over,
+}
+
+/// What a client wants to see of an instance's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peek {
+    /// By its number.
+    pub instance: u32,
+    /// Below the directory of its process.
+    pub path: String,
+    /// Of a file: from where on, and at most how many bytes.
+    pub offset: u64,
+    pub most: u32,
+}
+
+/// What somebody outside wants of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// By a signal, such as `SIGINT`, that it ends.
+    Signal(&'static str),
+    /// A client, that it ends.
+    Stop,
+    /// A client, to take part as this instance.
+    Join(String),
+}
+
+/// What is around an agent: who starts processes, writes logs, and shows what happens.
+pub trait Host {
+    /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
+    fn begins(&mut self, address: &str, token: &str);
+    /// Starts an instance's process, with this added to its environment: by asking the guard to launch it under the
+    /// instance's number, and then gives none; or as a child of this process, started by the calling thread.
+    ///
+    /// # Errors
+    /// Why not, as the end of a sentence that begins "could not be started:".
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String>;
+    /// The process of an instance of this domain runs.
+    fn started(&mut self, instance: u32, pid: u32) {
+        let _ = (instance, pid);
+    }
+    /// Something happened.
+    fn report(&mut self, report: Report);
+    /// Somebody outside wants something of the run; what comes of that is reported.
+    fn ordered(&mut self, wish: &Wish) {
+        let _ = wish;
+    }
+    /// The terminal went away (SIGHUP). Gives whether the run goes on without; else it ends.
+    fn hung_up(&mut self) -> bool {
+        false
+    }
+    /// A client asks for the state of the run: JSON.
+    fn status(&mut self, view: &RunView<'_>) -> String;
+    /// A client wants to see what there is at a path below the directory of an instance's process; none: what is seen comes
+    /// later, out of `sights`, under this link.
+    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+        let _ = (link, what);
+        Some(Sight::Nothing(
+            "this agent knows its own part of the run only; ask where the run was begun".into(),
+        ))
+    }
+    /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
+    fn sights(&mut self) -> Vec<(Link, Sight)> {
+        Vec::new()
+    }
+    /// The working directory of an instance that is started by hand.
+    fn directory(&self, instance: u32) -> String;
+    /// How long after this `tick` is to be called; none: never.
+    fn tick_every(&self) -> Option<Duration>;
+    /// Time to look.
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order>;
+    /// What an instance's timeline has gained until now, ns of CLOCK_MONOTONIC.
+    fn timeline(&mut self, instance: u32, gained: &Gained, now: u64, why: Drain);
+    /// All timelines were looked at: what they gained can be written down.
+    fn timelines_seen(&mut self);
+    /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
+    fn show(&mut self, view: &RunView<'_>);
+    /// The carrier heard something from elsewhere. What it says of failures the agent heeds by itself, after this.
+    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+        let _ = heard;
+        Vec::new()
+    }
+    /// The time for ending cleanly is over: somebody does not want to wait.
+    fn hurries(&mut self) {}
+    /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
+    /// goes on until `Order::Release` comes of it; none: it is over when what was sent here has arrived.
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
+        let _ = view;
+        None
+    }
+}
