@@ -128,14 +128,16 @@ def is_named(case, status, output, record):
     assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
 
 
-# What is sent, and what the reader's views keep of it, together are more than the memory.
-HOLDING = ({"flood": "x95 send many 200000; send first"}, ["flood.many: order.many", "flood.first: order.first"])
+# What is sent, and what the reader's views keep of it, together are more than the memory. The reader asks for the rest once
+# it has its views: while more is on its way than views may hold, it would copy what it gets.
+HOLDING = ({"flood": "x38 send many 200000; receive rest; x57 send many 200000; send first"},
+           ["flood.many: order.many", "flood.first: order.first", "order.rest: flood.rest"])
 
 
 def test_memory_that_views_hold_is_a_deadlock_where_nobody_else_could_drop_them(play, monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     scripts, conduits = HOLDING
-    scripts = scripts | {"order": "x38 hold many; receive first; x57 receive many"}
+    scripts = scripts | {"order": "x38 hold many; send rest; receive first; x57 receive many"}
     with play(scripts, conduits, ligament_options="{memory: 16 MiB, budget: 1 GiB}") as run:
         status, output, record = run.end()
     assert status == 1 and record["reason"].startswith("deadlock: "), output
@@ -145,7 +147,7 @@ def test_memory_that_views_hold_is_a_deadlock_where_nobody_else_could_drop_them(
 
 def test_memory_that_another_thread_may_give_back_is_only_warned_of_and_the_run_goes_on(play):
     scripts, conduits = HOLDING
-    scripts = scripts | {"order": "x38 hold many; drop; receive first; x57 receive many"}
+    scripts = scripts | {"order": "x38 hold many; drop; send rest; receive first; x57 receive many"}
     with play(scripts, conduits, ligament_options="{memory: 16 MiB, budget: 1 GiB}") as run:
         stands = run.until(lambda _: "Unless another thread" in run.log())
         warning = next(line for line in run.log().splitlines() if "Unless another thread" in line)
