@@ -148,16 +148,16 @@ pub struct ArrayMut<'a> {
 }
 
 impl ArrayMut<'_> {
-    /// Copies `array` here.
+    /// Copies `array` here, but for the first bytes, if they are `there` already.
     ///
     /// # Errors
     /// `Unexpected` if type or shape differ; nothing is written then.
     #[inline]
-    pub(crate) fn fill_from(&mut self, array: &Array) -> Result<(), Error> {
+    pub(crate) fn fill_from(&mut self, array: &Array, there: usize) -> Result<(), Error> {
         let same_layout = array.order() == self.order || self.shape.len() < 2;
         let plain = array.own_strides().is_none() && same_layout && array.data().len() == self.data.len();
         if plain && array.dtype() == self.dtype && array.shape() == self.shape {
-            self.data.copy_from_slice(array.data());
+            self.data[there..].copy_from_slice(&array.data()[there..]);
             return Ok(());
         }
         self.fill_otherwise(array)

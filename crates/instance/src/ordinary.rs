@@ -56,7 +56,7 @@ impl Instance {
     /// Receives a message, if it comes soon.
     #[inline(always)]
     pub(crate) fn receive_ordinary(&mut self, port: impl PortName, message: &mut Message) -> bool {
-        let Some(channel) = self.ordinary_source(port) else { return false };
+        let Some((_, channel)) = self.ordinary_source(port) else { return false };
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
         let mut header = HeaderWords::default();
         let came = endpoint.receive_ordinary(channel, &mut header, under_none, &mut message.data);
@@ -74,7 +74,7 @@ impl Instance {
         port: impl PortName,
         into: &mut ArrayMut<'_>,
     ) -> Option<Times> {
-        let channel = self.ordinary_source(port)?;
+        let (_, channel) = self.ordinary_source(port)?;
         let Carrier::Own(endpoint) = &mut self.endpoint else { return None };
         let ArrayMut { dtype, shape, order, ref mut data } = *into;
         let fits = |kind: &ArrayKind| kind.is(dtype, shape, order);
@@ -82,13 +82,13 @@ impl Instance {
         endpoint.receive_ordinary_into(channel, &mut header, fits, under_none, data).then(|| times(&header))
     }
 
-    /// The channel of an ordinary port from which a message may be received as it comes.
+    /// The ordinary port of this name from which a message may be received as it comes, and its channel.
     #[inline(always)]
-    fn ordinary_source(&self, port: impl PortName) -> Option<usize> {
+    pub(crate) fn ordinary_source(&self, port: impl PortName) -> Option<(usize, usize)> {
         let looping = self.looping;
         let receives = |operator| operator == Operator::S || operator == Operator::FInit && !looping;
         let (port, channel) = self.ordinary_port(port, receives)?;
-        (self.table.ports[port].ended == [false] && !self.flags.dont_apply_overlay).then_some(channel)
+        (self.table.ports[port].ended == [false] && !self.flags.dont_apply_overlay).then_some((port, channel))
     }
 }
 

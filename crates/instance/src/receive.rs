@@ -1,6 +1,7 @@
 //! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
 //! arrays.
 
+use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, Times};
@@ -8,7 +9,7 @@ use crate::overlay::from_value;
 use crate::ports::PortName;
 use ligament_model::Operator;
 use ligament_shm::status::now;
-use ligament_wire::{HeaderWords, Value};
+use ligament_wire::{ArrayKind, HeaderWords, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,7 +103,8 @@ impl Instance {
     /// Receives an array into the caller's own.
     ///
     /// # Errors
-    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same.
+    /// As `receive`; `Unexpected` if type or shape differ. The message is then consumed all the same. After any other error
+    /// a part of what was coming may stand in `into`.
     #[inline(always)]
     pub fn receive_into(
         &mut self,
@@ -126,13 +128,28 @@ impl Instance {
         wait: Wait,
         into: &mut ArrayMut<'_>,
     ) -> Result<Times, Error> {
+        let there = match (slot, wait) {
+            (None, Wait::Forever) => self.follow_into(port, into)?,
+            _ => 0,
+        };
         let message = self.receive_within(port, slot, wait)?;
         let began = self.endpoint.copy_begins(into.data.len() as u64);
-        into.fill_from(message.array()?)?;
+        into.fill_from(message.array()?, there)?;
         if began != 0 {
             self.copied_from(port, slot, began);
         }
         Ok(message.times())
+    }
+
+    /// Waits for a large array, and copies meanwhile what its sender has ready of it, where all is ordinary. How many of
+    /// its bytes there are then.
+    fn follow_into(&mut self, port: impl PortName, into: &mut ArrayMut<'_>) -> Result<usize, Error> {
+        let Some((port, channel)) = self.ordinary_source(port) else { return Ok(0) };
+        let Carrier::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
+        let ArrayMut { dtype, shape, order, ref mut data } = *into;
+        let fits = |kind: &ArrayKind| kind.is(dtype, shape, order);
+        let there = endpoint.follow_into(channel, fits, data);
+        there.map_err(|error| self.while_receiving(error, port, 0))
     }
 
     /// Notes in the timeline that a copy of what came on a port is over.

@@ -284,6 +284,12 @@ impl Board {
         head.awake.load(Ordering::Relaxed) <= head.cores.load(Ordering::Relaxed)
     }
 
+    /// Whether one more could be awake and none would have to give way.
+    pub fn has_spare_core(&self) -> bool {
+        let head = self.head();
+        head.awake.load(Ordering::Relaxed) < head.cores.load(Ordering::Relaxed)
+    }
+
     /// After a publication: wakes the owner of a doorbell if it is parked for `what`, and tells whether it was. It counts
     /// as awake from then on, before it runs: whoever woke it may stand in its way by spinning.
     #[inline(always)]

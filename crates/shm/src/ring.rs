@@ -19,6 +19,9 @@ pub const BODY_BYTES: usize = BODY_WORDS * 8;
 /// The word that carries the stamp.
 const STAMPED: usize = 7;
 const STAMP_SHIFT: u32 = 56;
+/// The line of the slot to be written next in which its message is announced while it is still being copied: how far that
+/// has come, and what `Announcement` says. A message that is announced has no body in its slot.
+const ANNOUNCED: usize = SLOT_WORDS - 8;
 /// The part of word 7 that belongs to the header.
 pub const STAMPED_MASK: u64 = (1 << STAMP_SHIFT) - 1;
 
@@ -41,6 +44,14 @@ impl Slot {
     fn stamp(&self) -> u64 {
         self.words[STAMPED].load(Ordering::Acquire) >> STAMP_SHIFT
     }
+}
+
+/// Which message is being copied, and to where: words that mean something to the ends of the ring only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announcement {
+    pub channel: u64,
+    pub sequence: u64,
+    pub place: u64,
 }
 
 /// Position in a ring: which slot comes next, and the stamp of this lap.
@@ -145,6 +156,23 @@ impl RingWriter {
         self.written += 1;
     }
 
+    /// Announces the message of the next slot, of which nothing is copied yet. The caller has made sure of `room`.
+    pub fn announce(&self, what: Announcement) {
+        // SAFETY: as in `publish`.
+        let words = unsafe { &self.slots.add(self.next.index).as_ref().words[ANNOUNCED..] };
+        words[1].store(what.channel, Ordering::Relaxed);
+        words[2].store(what.sequence, Ordering::Relaxed);
+        words[3].store(what.place, Ordering::Relaxed);
+    }
+
+    /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is announced any more
+    /// when the slot comes round again.
+    pub fn progress(&self, bytes: u64) {
+        // SAFETY: as in `publish`.
+        let words = unsafe { &self.slots.add(self.next.index).as_ref().words };
+        words[ANNOUNCED].store(bytes, Ordering::Release);
+    }
+
     /// Publishes `header` and `body` in the slot kept for it, and goes on in another, zeroed segment.
     ///
     /// # Safety
@@ -207,6 +235,18 @@ impl RingReader {
         true
     }
 
+    /// What is announced for the next slot, and how many bytes of it are copied, if any are.
+    #[inline]
+    pub fn announced(&self) -> Option<(Announcement, u64)> {
+        let words = &self.slot().words[ANNOUNCED..];
+        let bytes = words[0].load(Ordering::Acquire);
+        if bytes == 0 {
+            return None;
+        }
+        let [channel, sequence, place] = [1, 2, 3].map(|i| words[i].load(Ordering::Relaxed));
+        Some((Announcement { channel, sequence, place }, bytes))
+    }
+
     /// Copies the first words of the peeked slot's body.
     #[inline]
     pub fn body(&self, out: &mut [u64]) {
@@ -262,6 +302,40 @@ mod model {
 
     fn ends(memory: &Memory) -> (NonNull<Slot>, usize, NonNull<AtomicU64>) {
         (NonNull::from(&memory.slots[0]), memory.slots.len(), NonNull::from(&memory.taken))
+    }
+
+    /// What is seen of an announcement is whole, and of the message that comes next.
+    #[test]
+    fn what_is_announced_is_the_next_message() {
+        loom::model(|| {
+            let memory = memory(2);
+            let shared = memory.clone();
+            let writer = loom::thread::spawn(move || {
+                let (slots, count, taken) = ends(&shared);
+                let mut writer = unsafe { RingWriter::new(slots, count, taken) };
+                for i in 1..=3u64 {
+                    while writer.room() == 0 {
+                        loom::thread::yield_now();
+                    }
+                    writer.announce(Announcement { channel: i, sequence: i, place: i });
+                    writer.progress(10 * i);
+                    writer.progress(0);
+                    writer.publish(&[i; 8], &[]);
+                }
+            });
+            let (slots, count, taken) = ends(&memory);
+            let mut reader = unsafe { RingReader::new(slots, count, taken) };
+            for i in 1..=3u64 {
+                while !reader.ready() {
+                    if let Some(seen) = reader.announced() {
+                        assert_eq!(seen, (Announcement { channel: i, sequence: i, place: i }, 10 * i));
+                    }
+                    loom::thread::yield_now();
+                }
+                reader.take();
+            }
+            writer.join().unwrap();
+        });
     }
 
     #[test]
@@ -361,6 +435,33 @@ mod tests {
         reader.take();
         assert_eq!(peeked(&reader), None);
         assert_eq!(writer.taken(), 3);
+    }
+
+    #[test]
+    fn what_is_announced_is_seen_until_another_is() {
+        let slots = segment(2);
+        let taken = AtomicU64::new(0);
+        // SAFETY: both outlive the ends.
+        let (mut writer, mut reader) = unsafe {
+            (
+                RingWriter::new(NonNull::from(&slots[0]), 2, NonNull::from(&taken)),
+                RingReader::new(NonNull::from(&slots[0]), 2, NonNull::from(&taken)),
+            )
+        };
+        for sequence in 0..6 {
+            let what = Announcement { channel: 3, sequence, place: 10 * sequence };
+            writer.announce(what);
+            assert_eq!(reader.announced(), None);
+            for bytes in [5, 9] {
+                writer.progress(bytes);
+                assert_eq!(reader.announced(), Some((what, bytes)));
+            }
+            writer.progress(0);
+            writer.publish(&[sequence; 8], &[]);
+            assert_eq!(reader.announced(), None);
+            reader.take();
+            assert_eq!(writer.room(), 1);
+        }
     }
 
     #[test]

@@ -514,11 +514,16 @@ fn messages_with_the_head_of_the_one_before_are_told_apart_whether_queued_or_tak
 
 /// Sends an array whose head the endpoint knows again by `count`.
 fn send_known(sender: &mut Endpoint<Line>, count: usize, seed: u64) -> Result<(), ShmError> {
+    send_known_to(sender, 0, count, seed)
+}
+
+/// The same on any channel.
+fn send_known_to(sender: &mut Endpoint<Line>, channel: usize, count: usize, seed: u64) -> Result<(), ShmError> {
     let mut head = Vec::new();
     array_head(DType::UInt64, &[count as u64], Order::RowMajor, None, &mut head).unwrap();
     let data = numbers(count, seed);
     let source = Contiguous { head: &head, number: count as u64, data: bytemuck::cast_slice(&data) };
-    sender.send(&[0], HeaderWords::from(Header { kind: Kind::Data, ..Header::default() }), &source)
+    sender.send(&[channel], HeaderWords::from(Header { kind: Kind::Data, ..Header::default() }), &source)
 }
 
 #[test]
@@ -627,6 +632,96 @@ fn what_does_not_fit_the_callers_memory_is_left_as_it_was() {
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 5));
     assert_eq!(elements(&receive(&mut receiver, 0).1), numbers(1000, 6));
+}
+
+/// Receives a large array that comes like the one before it into memory, as an instance does; and how much of it was
+/// there before it had come as a whole.
+fn follow_known_into(receiver: &mut Endpoint<Line>, channel: usize, count: usize) -> (Vec<u64>, usize) {
+    let mut data = vec![0u64; count];
+    let into: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
+    let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &[count as u64], Order::RowMajor);
+    let there = receiver.follow_into(channel, fits, into).unwrap();
+    let (_, value) = receive(receiver, channel);
+    into[there..].copy_from_slice(&bytemuck::cast_slice(elements(&value))[there..]);
+    (data, there)
+}
+
+#[test]
+fn a_large_array_is_received_while_it_is_still_being_sent() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let (from, ended) = (domain.clone(), Arc::new(AtomicBool::new(false)));
+    let enough = ended.clone();
+    let sender = thread::spawn(move || {
+        let mut sender = from.endpoint(0);
+        for i in 0.. {
+            // Kinds change now and then; and two may be under way.
+            let count = if i % 7 < 4 { 1 << 20 } else { 20_000 };
+            send_known(&mut sender, count, i).unwrap();
+            if enough.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    });
+    let mut receiver = domain.endpoint(1);
+    let (mut early, began) = (0, std::time::Instant::now());
+    for i in 0.. {
+        let count = if i % 7 < 4 { 1 << 20 } else { 20_000 };
+        let (data, there) = follow_known_into(&mut receiver, 0, count);
+        assert!(data == numbers(count, i), "message {i}, of which {there} bytes came early");
+        early += u32::from(there > 0);
+        if i >= 30 && early > 0 {
+            break;
+        }
+        assert!(began.elapsed().as_secs() < 60, "{i} messages came, and none of them early");
+    }
+    ended.store(true, Ordering::SeqCst);
+    drop(receiver);
+    domain.tell(0, AgentNotice::PeerEnded(1));
+    sender.join().unwrap();
+}
+
+#[test]
+fn who_follows_one_conduit_takes_nothing_of_another() {
+    const COUNT: usize = 1 << 18;
+    let conduit = Conduit { from: 0, to: 1, budget: GENEROUS };
+    let domain = Domain::new(2, &[conduit, conduit], PLENTY);
+    let from = domain.clone();
+    let sender = thread::spawn(move || {
+        let mut sender = from.endpoint(0);
+        for i in 0..40 {
+            // The one that is not waited for comes first.
+            send_known_to(&mut sender, 1, COUNT, 1000 + i).unwrap();
+            send_known_to(&mut sender, 0, COUNT, i).unwrap();
+        }
+    });
+    let mut receiver = domain.endpoint(1);
+    for i in 0..40 {
+        for (channel, seed) in [(0, i), (1, 1000 + i)] {
+            let (data, there) = follow_known_into(&mut receiver, channel, COUNT);
+            assert!(
+                data == numbers(COUNT, seed),
+                "message {i} of {channel}, of which {there} bytes came early"
+            );
+        }
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn what_cannot_be_followed_comes_as_ever() {
+    let domain = one_way(GENEROUS, PLENTY);
+    let mut sender = domain.endpoint(0);
+    let mut receiver = domain.endpoint(1);
+    for count in [1 << 20, 1 << 20, 1 << 18, 1 << 18, 100, 100] {
+        send_known(&mut sender, count, 3).unwrap();
+        send_known(&mut sender, count, 4).unwrap();
+        for seed in [3, 4] {
+            assert!(follow_known_into(&mut receiver, 0, count) == (numbers(count, seed), 0));
+        }
+    }
+    domain.tell(1, AgentNotice::RunEnds("over".into()));
+    let ended = receiver.follow_into(0, |_| true, &mut vec![0; 8 << 20]);
+    assert!(matches!(ended, Ok(0)), "of another length, it is not waited for: {ended:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Conduit, Domain, SLAB};
-use ligament_shm::endpoint::AgentNotice;
+use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
 use ligament_wire::{array_head, flags, DType, Header, HeaderWords, Kind, Order, Value};
@@ -142,6 +142,31 @@ fn a_sender_that_died_before_it_published_is_waited_for_and_not_read() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// What a sender says of a message that it is still copying is believed as little as the message itself.
+    #[test]
+    fn no_announcement_whatever_makes_a_receiver_fall(
+        bytes in prop_oneof![0u64..300_000, any::<u64>()],
+        channel in prop_oneof![Just(0u64), any::<u64>()],
+        sequence in prop_oneof![Just(1u64), any::<u64>()],
+        place in prop_oneof![0u64..5000, any::<u64>()],
+    ) {
+        const LEN: usize = 200_000;
+        let domain = domain();
+        let wrong = domain.wrong_sender(0, 64);
+        let mut head = Vec::new();
+        array_head(DType::UInt8, &[LEN as u64], Order::RowMajor, None, &mut head).unwrap();
+        let mut receiver = domain.endpoint(1);
+        let before = Contiguous { head: &head, number: 1, data: &[9; LEN] };
+        let mut sender = domain.endpoint(0);
+        sender.send(&[0], HeaderWords::from(header(Kind::Data, 0, 0, 0)), &before).unwrap();
+        let (mut header, mut value) = (HeaderWords::default(), Value::None);
+        receiver.receive_to(0, None, &mut header, &mut value).unwrap();
+        wrong.announce(0, 1, [bytes, channel, sequence, place]);
+        domain.tell(1, AgentNotice::RunEnds("over".into()));
+        let outcome = receiver.follow_into(0, |_| true, &mut vec![0; LEN]);
+        prop_assert!(matches!(outcome, Err(ShmError::RunEnds(_))), "{outcome:?}");
+    }
 
     #[test]
     fn no_slot_whatever_makes_a_receiver_fall(

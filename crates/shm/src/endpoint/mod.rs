@@ -4,6 +4,7 @@
 
 mod arrived;
 mod carried;
+mod follow;
 mod lent;
 mod ordinary;
 mod peers;
@@ -195,6 +196,8 @@ pub struct Endpoint<C> {
     pinned_guess: u64,
     pinned_looks: u32,
     pinned_limit: u64,
+    /// The receive that copies while its message is still being sent.
+    following: Option<follow::Following>,
     /// Looks for a message that found none and did not wait.
     fruitless: u32,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
@@ -297,6 +300,7 @@ impl<C: Custodian> Endpoint<C> {
             pinned_guess: 0,
             pinned_looks: 0,
             pinned_limit,
+            following: None,
             fruitless: 0,
             interrupt: None,
             run_ends: None,

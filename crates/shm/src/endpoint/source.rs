@@ -21,6 +21,10 @@ pub trait Source {
     fn body_len(&self) -> u64;
     /// Bytes from the first part to the end.
     fn parts_len(&self) -> u64;
+    /// Those, if they are one array's elements, which lie together.
+    fn elements(&self) -> Option<&[u8]> {
+        None
+    }
     /// Writes those; `to` is as long.
     fn write_parts(&self, to: &mut [u8]);
     /// Writes the whole body; `to` is as long.
@@ -128,6 +132,11 @@ impl Source for Contiguous<'_> {
     #[inline]
     fn parts_len(&self) -> u64 {
         self.data.len() as u64
+    }
+
+    #[inline]
+    fn elements(&self) -> Option<&[u8]> {
+        Some(self.data)
     }
 
     #[inline]

@@ -86,6 +86,7 @@ impl<C: Custodian> Endpoint<C> {
                 }
                 return Ok(());
             }
+            self.follow();
             if i % UNCOUNTED == 0 {
                 if i == UNCOUNTED && began.is_none() {
                     began = Some(self.custodian.now());
@@ -155,6 +156,7 @@ impl<C: Custodian> Endpoint<C> {
                     }
                     return Ok(true);
                 }
+                self.follow();
                 self.hear_agent()?;
             }
             self.look_at_clock(wait);
@@ -350,6 +352,11 @@ impl<C: Custodian> Endpoint<C> {
                 }
                 return Ok(());
             }
+            if self.follow() {
+                // The message is on its way: this is no time to sleep.
+                awake_since = self.custodian.now();
+                continue;
+            }
             looks = looks.wrapping_add(1);
             if spinning && looks % 32 != 0 {
                 std::hint::spin_loop();
@@ -418,7 +425,7 @@ impl<C: Custodian> Endpoint<C> {
         board.fall_asleep(bell);
         let ready = |me: &mut Self| {
             outcome = me.take_in();
-            outcome.is_err() || bell.control() != me.control_seen || {
+            outcome.is_err() || bell.control() != me.control_seen || me.follow() || {
                 match done(me) {
                     Ok(ready) => ready,
                     Err(error) => {

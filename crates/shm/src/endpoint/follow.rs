@@ -1,0 +1,131 @@
+//! Large arrays that are received while they are still being sent. The sender announces in the ring's next slot that it
+//! has begun to copy, and how far it has come; a receiver that waits for that very message to copy it on, into an array of
+//! its own, follows close behind. Two copies take hardly longer than one then, and the second finds in a cache what the
+//! first has just written. Who does not look loses nothing: the message comes as every other does.
+
+use super::{Custodian, Endpoint};
+use crate::board::FOR_MESSAGES;
+use crate::memory::ShmError;
+use crate::ring::Announcement;
+use crate::slab::{packed, stays_in_caches, unpacked, BlockId, Place};
+use ligament_wire::ArrayKind;
+use std::ptr::NonNull;
+
+/// Elements of fewer bytes are copied before it pays to tell of it.
+pub(super) const ANNOUNCED: u64 = 128 << 10;
+/// How many bytes the sender copies before it tells how far it has come. Measured on Zen 5 between near cores, 256 KiB … 4 MiB
+/// received into an array: steps of 16, 32, 64 and 256 KiB took 6.2, 5.8, 4.7, 8.9 … 101, 88, 87, 91 µs. And a copy in such
+/// steps is faster than one of the C library's in one go: 4 MiB 68 µs against 80, 8 MiB 0.19 … 0.22 ms against 0.25 … 0.3.
+const STEP: usize = 64 << 10;
+
+/// The receive that goes on.
+pub(super) struct Following {
+    /// The channel.
+    index: usize,
+    /// Where the elements go, and how many bytes they are.
+    to: NonNull<u8>,
+    len: usize,
+    /// How many of them are there.
+    done: usize,
+}
+
+// SAFETY: `to` is the caller's, who waits.
+unsafe impl Send for Following {}
+
+impl<C: Custodian> Endpoint<C> {
+    /// Sender: copies the elements of a message for channel `to` into its block, and announces it meanwhile, if it is
+    /// one that its receiver can follow: an array like the one before it. False, and nothing done, if not.
+    pub(super) fn copy_announced(
+        &mut self,
+        to: &[usize],
+        number: u64,
+        elements: &[u8],
+        (block, place): (BlockId, Place),
+    ) -> bool {
+        let &[only] = to else { return false };
+        let channel = &self.sends[only];
+        let len = elements.len() as u64;
+        let alike = number != 0 && number == channel.last_head;
+        if !alike || len < ANNOUNCED || !stays_in_caches(len) {
+            return false;
+        }
+        let Some(packed) = packed(block, place.slab, place.offset) else { return false };
+        let peer = &mut self.out[channel.peer];
+        let Some(ring) = peer.ring.as_mut().filter(|_| !peer.ended) else { return false };
+        if ring.writer.room() == 0 {
+            return false;
+        }
+        ring.writer.announce(Announcement {
+            channel: u64::from(channel.id),
+            sequence: channel.sequence,
+            place: packed,
+        });
+        for (i, piece) in elements.chunks(STEP).enumerate() {
+            // SAFETY: the block is ours alone until it is posted, and has room for all elements.
+            unsafe { place.start.add(i * STEP).copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
+            ring.writer.progress((i * STEP + piece.len()) as u64);
+            if i == 0 && self.board.has_spare_core() {
+                if let Some(bell) = self.board.doorbell(peer.endpoint) {
+                    self.board.ring_if_parked(bell, FOR_MESSAGES);
+                }
+            }
+        }
+        // There is room in the ring, so that nothing can go wrong between this and the message.
+        ring.writer.progress(0);
+        true
+    }
+
+    /// Receiver: waits until there is a message on channel `index`, and copies meanwhile to `to` what its sender has
+    /// ready, if it is an array of a kind that `fits`, like the one before it. How many bytes of the message that `receive_to`
+    /// will give stand in `to` then.
+    ///
+    /// # Errors
+    /// As for waiting; `to` may hold a part of what was coming.
+    pub fn follow_into(
+        &mut self,
+        index: usize,
+        fits: impl Fn(&ArrayKind) -> bool,
+        to: &mut [u8],
+    ) -> Result<usize, ShmError> {
+        let channel = &self.receives[index];
+        let expected = channel.known.kind().is_some_and(|kind| kind.bytes() == to.len() && fits(kind));
+        if !expected || (to.len() as u64) < ANNOUNCED || !channel.queue.is_empty() {
+            return Ok(0);
+        }
+        let start = NonNull::from(&mut *to).cast();
+        self.following = Some(Following { index, to: start, len: to.len(), done: 0 });
+        let waited = self.wait_any(&[index], None);
+        let following = self.following.take();
+        waited?;
+        Ok(following.map_or(0, |following| following.done))
+    }
+
+    /// Copies what is new of the message that is followed. Whether there was something.
+    #[inline]
+    pub(super) fn follow(&mut self) -> bool {
+        self.following.is_some() && self.follow_on()
+    }
+
+    fn follow_on(&mut self) -> bool {
+        let Some(following) = &mut self.following else { return false };
+        let channel = &self.receives[following.index];
+        let Some(ring) = &mut self.inn[channel.peer].ring else { return false };
+        let Some((what, ready)) = ring.reader.announced() else { return false };
+        let ready = usize::try_from(ready).map_or(following.len, |ready| ready.min(following.len));
+        let due = (what.channel, what.sequence) == (u64::from(channel.id), channel.sequence);
+        if !due || ready <= following.done || !channel.queue.is_empty() {
+            return false;
+        }
+        let (_, slab, offset) = unpacked(what.place);
+        // What is not copied yet is not looked at.
+        let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
+        let new = &from[following.done..];
+        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us.
+        unsafe {
+            let to = following.to.as_ptr().add(following.done);
+            to.copy_from_nonoverlapping(new.as_ptr(), new.len());
+        }
+        following.done = ready;
+        true
+    }
+}
