@@ -140,7 +140,7 @@ def test_large_arrays_come_whole_into_an_array_however_they_are_received(run_in)
         instance = Instance()
         while instance.reuse_instance():
             for i in range(count):
-                instance.send("out", Message(float(i), data=field(i)))
+                instance.send("question", Message(float(i), data=field(i)))
                 if i % 4 == 3:
                     time.sleep(0.003)  # the receiver sleeps meanwhile
 
@@ -150,13 +150,13 @@ def test_large_arrays_come_whole_into_an_array_however_they_are_received(run_in)
             into, other_order = np.zeros(shape), np.zeros(shape, order="F")
             for i in range(count):
                 if i % 10 == 9:
-                    assert np.array_equal(instance.receive("in").data, field(i)), i
+                    assert np.array_equal(instance.receive("question").data, field(i)), i
                     continue
                 array = other_order if i % 10 == 8 else into
-                message = instance.receive_into("in", array, timeout=60.0 if i % 10 == 7 else None)
+                message = instance.receive_into("question", array, timeout=60.0 if i % 10 == 7 else None)
                 assert np.array_equal(array, field(i)) and message.timestamp == i, i
 
-    run_in(pipe(), {"sender": sender, "receiver": receiver})
+    run_in(dialogue(), {"asker": sender, "teller": receiver})
 
 
 def test_a_loan_is_filled_in_place_and_read_only_once_sent(run_in):
