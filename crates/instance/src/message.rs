@@ -3,6 +3,7 @@
 use crate::carrier::Lent;
 use crate::error::Error;
 use ligament_model::Settings;
+use ligament_shm::memory::copy_in_pieces;
 use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
@@ -157,7 +158,7 @@ impl ArrayMut<'_> {
         let same_layout = array.order() == self.order || self.shape.len() < 2;
         let plain = array.own_strides().is_none() && same_layout && array.data().len() == self.data.len();
         if plain && array.dtype() == self.dtype && array.shape() == self.shape {
-            self.data[there..].copy_from_slice(&array.data()[there..]);
+            copy_in_pieces(&mut self.data[there..], &array.data()[there..], |_| ());
             return Ok(());
         }
         self.fill_otherwise(array)

@@ -7,7 +7,7 @@ mod common;
 
 use common::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
-use ligament_shm::status::now;
+use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
     array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef,
@@ -690,6 +690,7 @@ fn who_follows_one_conduit_takes_nothing_of_another() {
         let mut sender = from.endpoint(0);
         for i in 0..40 {
             // The one that is not waited for comes first.
+            from.look_until(1, |status| status.state == State::WaitingToReceive);
             send_known_to(&mut sender, 1, COUNT, 1000 + i).unwrap();
             send_known_to(&mut sender, 0, COUNT, i).unwrap();
         }

@@ -3,21 +3,17 @@
 //! its own, follows close behind. Two copies take hardly longer than one then, and the second finds in a cache what the
 //! first has just written. Who does not look loses nothing: the message comes as every other does.
 
+use super::peers::OutPeer;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
-use crate::memory::ShmError;
+use crate::memory::{copy_in_pieces, ShmError};
 use crate::ring::Announcement;
-use crate::slab::{packed, stays_in_caches, unpacked, BlockId, Place};
+use crate::slab::{packed, unpacked, BlockId, Place};
 use ligament_wire::ArrayKind;
 use std::ptr::NonNull;
 
 /// Elements of fewer bytes are copied before it pays to tell of it.
 pub(super) const ANNOUNCED: u64 = 128 << 10;
-/// How many bytes the sender copies before it tells how far it has come. Measured on Zen 5 between near cores, 256 KiB … 4 MiB
-/// received into an array: steps of 16, 32, 64 and 256 KiB took 6.2, 5.8, 4.7, 8.9 … 101, 88, 87, 91 µs. And a copy in such
-/// steps is faster than one of the C library's in one go: 4 MiB 68 µs against 80, 8 MiB 0.19 … 0.22 ms against 0.25 … 0.3.
-const STEP: usize = 64 << 10;
-
 /// The receive that goes on.
 pub(super) struct Following {
     /// The channel.
@@ -33,46 +29,52 @@ pub(super) struct Following {
 unsafe impl Send for Following {}
 
 impl<C: Custodian> Endpoint<C> {
-    /// Sender: copies the elements of a message for channel `to` into its block, and announces it meanwhile, if it is
-    /// one that its receiver can follow: an array like the one before it. False, and nothing done, if not.
-    pub(super) fn copy_announced(
+    /// Sender: copies the elements of a message for the channels `to` into its block; and announces it meanwhile, if it
+    /// is one that its receiver can follow: an array like the one before it, for one receiver.
+    pub(super) fn copy_elements(
         &mut self,
         to: &[usize],
         number: u64,
         elements: &[u8],
         (block, place): (BlockId, Place),
-    ) -> bool {
-        let &[only] = to else { return false };
-        let channel = &self.sends[only];
-        let len = elements.len() as u64;
-        let alike = number != 0 && number == channel.last_head;
-        if !alike || len < ANNOUNCED || !stays_in_caches(len) {
-            return false;
-        }
-        let Some(packed) = packed(block, place.slab, place.offset) else { return false };
-        let peer = &mut self.out[channel.peer];
-        let Some(ring) = peer.ring.as_mut().filter(|_| !peer.ended) else { return false };
-        if ring.writer.room() == 0 {
-            return false;
-        }
-        ring.writer.announce(Announcement {
-            channel: u64::from(channel.id),
-            sequence: channel.sequence,
-            place: packed,
-        });
-        for (i, piece) in elements.chunks(STEP).enumerate() {
-            // SAFETY: the block is ours alone until it is posted, and has room for all elements.
-            unsafe { place.start.add(i * STEP).copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
-            ring.writer.progress((i * STEP + piece.len()) as u64);
-            if i == 0 && self.board.has_spare_core() {
-                if let Some(bell) = self.board.doorbell(peer.endpoint) {
-                    self.board.ring_if_parked(bell, FOR_MESSAGES);
-                }
+    ) {
+        // SAFETY: the block is ours alone until it is posted, and has room for all elements.
+        let memory = unsafe { std::slice::from_raw_parts_mut(place.start, elements.len()) };
+        let Some((peer, announcement)) = self.announcement(to, number, elements.len() as u64, block, &place)
+        else {
+            return copy_in_pieces(memory, elements, |_| ());
+        };
+        let OutPeer { ring: Some(ring), endpoint, .. } = &self.out[peer] else { return };
+        ring.writer.announce(announcement);
+        let mut wakes = self.board.has_spare_core();
+        copy_in_pieces(memory, elements, |copied| {
+            ring.writer.progress(copied as u64);
+            if let (true, Some(bell)) = (std::mem::take(&mut wakes), self.board.doorbell(*endpoint)) {
+                self.board.ring_if_parked(bell, FOR_MESSAGES);
             }
-        }
+        });
         // There is room in the ring, so that nothing can go wrong between this and the message.
         ring.writer.progress(0);
-        true
+    }
+
+    /// The peer to which a message in this block can be announced, and what is announced.
+    fn announcement(
+        &mut self,
+        to: &[usize],
+        number: u64,
+        len: u64,
+        block: BlockId,
+        place: &Place,
+    ) -> Option<(usize, Announcement)> {
+        let &[only] = to else { return None };
+        let channel = &self.sends[only];
+        let alike = number != 0 && number == channel.last_head;
+        let packed = packed(block, place.slab, place.offset).filter(|_| alike && len >= ANNOUNCED)?;
+        let peer = &mut self.out[channel.peer];
+        let room = peer.ring.as_mut().map_or(0, |ring| ring.writer.room());
+        let announcement =
+            Announcement { channel: u64::from(channel.id), sequence: channel.sequence, place: packed };
+        (room > 0 && !peer.ended).then_some((channel.peer, announcement))
     }
 
     /// Receiver: waits until there is a message on channel `index`, and copies meanwhile to `to` what its sender has

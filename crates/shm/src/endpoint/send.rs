@@ -91,14 +91,16 @@ impl<C: Custodian> Endpoint<C> {
         self.pool.copies();
         let place = self.pool.place(block);
         let began = self.copy_begins(in_slab);
-        let elements = source.elements().filter(|_| beside);
         let number = source.number();
-        if !elements.is_some_and(|elements| self.copy_announced(to, number, elements, (block, place))) {
-            // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
-            let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
-            match beside {
-                true => source.write_parts(memory),
-                false => source.write_body(memory),
+        match source.elements().filter(|_| beside) {
+            Some(elements) => self.copy_elements(to, number, elements, (block, place)),
+            None => {
+                // SAFETY: the block is ours alone until it is posted, and has room for `in_slab` bytes.
+                let memory = unsafe { std::slice::from_raw_parts_mut(place.start, in_slab as usize) };
+                match beside {
+                    true => source.write_parts(memory),
+                    false => source.write_body(memory),
+                }
             }
         }
         self.send_copy_ends(to, began);
