@@ -52,6 +52,9 @@ impl<C: Custodian> Endpoint<C> {
         if header.is_data() {
             self.front.status().count_sent(held, header.timestamp());
         }
+        if self.rang {
+            self.make_way();
+        }
         true
     }
 

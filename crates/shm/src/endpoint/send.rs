@@ -104,7 +104,11 @@ impl<C: Custodian> Endpoint<C> {
             }
         }
         self.send_copy_ends(to, began);
-        self.post_placed(to, header, block, head, number)
+        self.post_placed(to, header, block, head, number)?;
+        if self.rang {
+            self.make_way();
+        }
+        Ok(())
     }
 
     /// Sends a value whose body goes into the slot.

@@ -126,6 +126,16 @@ impl<C: Custodian> Endpoint<C> {
         self.timeline.note(&self.front, cause, began, ended);
     }
 
+    /// Somebody was woken, and more are awake than there are cores: lets it run now, as the kernel would that prefers who is
+    /// woken to who runs. It starts sooner, by all that this code does before it waits itself.
+    #[cold]
+    pub(super) fn make_way(&mut self) {
+        if !self.board.may_spin() {
+            self.rang = false;
+            self.step_aside();
+        }
+    }
+
     /// Yields once, where that is worth while. When, if so.
     fn step_aside(&mut self) -> Option<u64> {
         if !self.turns.may_yield() {
