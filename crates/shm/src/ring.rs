@@ -54,6 +54,15 @@ pub struct Announcement {
     pub place: u64,
 }
 
+impl Announcement {
+    /// A word that no body has by chance in its place: a body may stand where an announcement could.
+    pub fn tag(&self) -> u64 {
+        let mixed =
+            (self.channel.rotate_left(40) ^ self.sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.place;
+        mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ 0x4c69_6761_6d65_6e74
+    }
+}
+
 /// Position in a ring: which slot comes next, and the stamp of this lap.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
@@ -163,6 +172,7 @@ impl RingWriter {
         words[1].store(what.channel, Ordering::Relaxed);
         words[2].store(what.sequence, Ordering::Relaxed);
         words[3].store(what.place, Ordering::Relaxed);
+        words[4].store(what.tag(), Ordering::Relaxed);
     }
 
     /// So many bytes of the announced message are copied. 0 before it is published, so that nothing is announced any more
@@ -243,8 +253,9 @@ impl RingReader {
         if bytes == 0 {
             return None;
         }
-        let [channel, sequence, place] = [1, 2, 3].map(|i| words[i].load(Ordering::Relaxed));
-        Some((Announcement { channel, sequence, place }, bytes))
+        let [channel, sequence, place, tag] = [1, 2, 3, 4].map(|i| words[i].load(Ordering::Relaxed));
+        let what = Announcement { channel, sequence, place };
+        (what.tag() == tag).then_some((what, bytes))
     }
 
     /// Copies the first words of the peeked slot's body.
@@ -462,6 +473,12 @@ mod tests {
             writer.progress(0);
             writer.publish(&[sequence; 8], &[]);
             assert_eq!(reader.announced(), None);
+            reader.take();
+            assert_eq!(writer.room(), 1);
+        }
+        for number in [0, 1, u64::MAX] {
+            writer.publish(&[number; 8], &[number; BODY_WORDS]);
+            assert_eq!(reader.announced(), None, "a body is no announcement");
             reader.take();
             assert_eq!(writer.room(), 1);
         }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Conduit, Domain, SLAB};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
+use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
 use ligament_wire::{array_head, flags, DType, Header, HeaderWords, Kind, Order, Value};
@@ -162,7 +163,7 @@ proptest! {
         sender.send(&[0], HeaderWords::from(header(Kind::Data, 0, 0, 0)), &before).unwrap();
         let (mut header, mut value) = (HeaderWords::default(), Value::None);
         receiver.receive_to(0, None, &mut header, &mut value).unwrap();
-        wrong.announce(0, 1, [bytes, channel, sequence, place]);
+        wrong.announce(0, 1, bytes, Announcement { channel, sequence, place });
         domain.tell(1, AgentNotice::RunEnds("over".into()));
         let outcome = receiver.follow_into(0, |_| true, &mut vec![0; LEN]);
         prop_assert!(matches!(outcome, Err(ShmError::RunEnds(_))), "{outcome:?}");

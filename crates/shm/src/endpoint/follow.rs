@@ -40,12 +40,12 @@ impl<C: Custodian> Endpoint<C> {
     ) {
         // SAFETY: the block is ours alone until it is posted, and has room for all elements.
         let memory = unsafe { std::slice::from_raw_parts_mut(place.start, elements.len()) };
-        let Some((peer, announcement)) = self.announcement(to, number, elements.len() as u64, block, &place)
-        else {
+        let announcement = self.announcement(to, number, elements.len() as u64, block, &place);
+        let peer = announcement.map(|(peer, what)| (&self.out[peer], what));
+        let Some((OutPeer { ring: Some(ring), endpoint, .. }, what)) = peer else {
             return copy_in_pieces(memory, elements, |_| ());
         };
-        let OutPeer { ring: Some(ring), endpoint, .. } = &self.out[peer] else { return };
-        ring.writer.announce(announcement);
+        ring.writer.announce(what);
         let mut wakes = self.board.has_spare_core();
         copy_in_pieces(memory, elements, |copied| {
             ring.writer.progress(copied as u64);

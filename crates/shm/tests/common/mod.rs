@@ -5,7 +5,7 @@ use ligament_shm::area::{Front, Layout};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
-use ligament_shm::ring::{SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
+use ligament_shm::ring::{Announcement, SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
 use ligament_shm::status::Status;
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
@@ -74,7 +74,8 @@ impl WrongSender {
     }
 
     /// Announces something in slot `index` of the ring at `offset`: how many bytes of it are there, and what it is.
-    pub fn announce(&self, offset: u64, index: usize, words: [u64; 4]) {
+    pub fn announce(&self, offset: u64, index: usize, bytes: u64, what: Announcement) {
+        let words = [bytes, what.channel, what.sequence, what.place, what.tag()];
         let slot: &[AtomicU64] = self.outbox.slice_at(offset as usize + index * SLOT_BYTES, SLOT_BYTES / 8);
         for (word, value) in slot[SLOT_WORDS - 8..].iter().zip(words) {
             word.store(value, Ordering::Relaxed);
