@@ -394,6 +394,14 @@ mod tests {
         reader.peek(&mut header).then_some(header)
     }
 
+    /// # Safety
+    /// `slots` and `taken` must outlive what comes back.
+    unsafe fn ends(slots: &[Slot], taken: &AtomicU64) -> (RingWriter, RingReader) {
+        let (first, taken) = (NonNull::from(&slots[0]), NonNull::from(taken));
+        // SAFETY: as the caller promises.
+        unsafe { (RingWriter::new(first, slots.len(), taken), RingReader::new(first, slots.len(), taken)) }
+    }
+
     fn segment(count: usize) -> Vec<Slot> {
         (0..count).map(|_| Slot { words: std::array::from_fn(|_| AtomicU64::new(0)) }).collect()
     }
@@ -403,12 +411,7 @@ mod tests {
         let slots = segment(4);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the ends.
-        let (mut writer, mut reader) = unsafe {
-            (
-                RingWriter::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)),
-                RingReader::new(NonNull::from(&slots[0]), 4, NonNull::from(&taken)),
-            )
-        };
+        let (mut writer, mut reader) = unsafe { ends(&slots, &taken) };
         let mut sent = 0u64;
         for received in 0..10_000u64 {
             while writer.room() > 0 {
@@ -429,12 +432,7 @@ mod tests {
         let (small, large) = (segment(2), segment(8));
         let taken = AtomicU64::new(0);
         // SAFETY: all outlive the ends.
-        let (mut writer, mut reader) = unsafe {
-            (
-                RingWriter::new(NonNull::from(&small[0]), 2, NonNull::from(&taken)),
-                RingReader::new(NonNull::from(&small[0]), 2, NonNull::from(&taken)),
-            )
-        };
+        let (mut writer, mut reader) = unsafe { ends(&small, &taken) };
         writer.publish(&[1; 8], &[]);
         assert_eq!(writer.room(), 0);
         // SAFETY: `large` outlives the ends.
@@ -456,12 +454,7 @@ mod tests {
         let slots = segment(2);
         let taken = AtomicU64::new(0);
         // SAFETY: both outlive the ends.
-        let (mut writer, mut reader) = unsafe {
-            (
-                RingWriter::new(NonNull::from(&slots[0]), 2, NonNull::from(&taken)),
-                RingReader::new(NonNull::from(&slots[0]), 2, NonNull::from(&taken)),
-            )
-        };
+        let (mut writer, mut reader) = unsafe { ends(&slots, &taken) };
         for sequence in 0..6 {
             let what = Announcement { channel: 3, sequence, place: 10 * sequence };
             writer.announce(what);

@@ -52,9 +52,7 @@ impl<C: Custodian> Endpoint<C> {
         if header.is_data() {
             self.front.status().count_sent(held, header.timestamp());
         }
-        if self.rang {
-            self.make_way();
-        }
+        self.make_way_if_rang();
         true
     }
 

@@ -61,7 +61,11 @@ impl<C: Custodian> Endpoint<C> {
     pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         match *to {
             [only] if self.send_ordinary(only, &header, source) => Ok(()),
-            _ => self.send_generally(to, header, source),
+            _ => {
+                let sent = self.send_generally(to, header, source);
+                self.make_way_if_rang();
+                sent
+            }
         }
     }
 
@@ -104,11 +108,7 @@ impl<C: Custodian> Endpoint<C> {
             }
         }
         self.send_copy_ends(to, began);
-        self.post_placed(to, header, block, head, number)?;
-        if self.rang {
-            self.make_way();
-        }
-        Ok(())
+        self.post_placed(to, header, block, head, number)
     }
 
     /// Sends a value whose body goes into the slot.
@@ -192,7 +192,9 @@ impl<C: Custodian> Endpoint<C> {
             self.pool.give_back(loan.block);
             return Err(error);
         }
-        self.post_placed(to, header, loan.block, head, number)
+        let sent = self.post_placed(to, header, loan.block, head, number);
+        self.make_way_if_rang();
+        sent
     }
 
     #[cold]

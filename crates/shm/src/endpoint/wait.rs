@@ -126,10 +126,17 @@ impl<C: Custodian> Endpoint<C> {
         self.timeline.note(&self.front, cause, began, ended);
     }
 
-    /// Somebody was woken, and more are awake than there are cores: lets it run now, as the kernel would that prefers who is
-    /// woken to who runs. It starts sooner, by all that this code does before it waits itself.
+    /// At the end of each send: if somebody was woken, and more are awake than there are cores, lets it run now. It starts
+    /// sooner, by all that this code does before it waits itself.
+    #[inline(always)]
+    pub(super) fn make_way_if_rang(&mut self) {
+        if self.rang {
+            self.make_way();
+        }
+    }
+
     #[cold]
-    pub(super) fn make_way(&mut self) {
+    fn make_way(&mut self) {
         if !self.board.may_spin() {
             self.rang = false;
             self.step_aside();
