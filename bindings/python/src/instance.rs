@@ -304,7 +304,7 @@ impl Instance {
         .map_err(|error| self.error(py, error))
     }
 
-    /// Sends what a loan holds, without a copy. The loan is gone, also after an error.
+    /// Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also after an error.
     #[pyo3(signature = (port, timestamp, next_timestamp, loan, slot=None))]
     fn send_loan(
         &self,
@@ -318,7 +318,7 @@ impl Instance {
         self.give(py, port, Times { timestamp, next_timestamp }, loan.get(), slot, None)
     }
 
-    /// Memory for an array, to be filled in place and sent without a copy.
+    /// Memory for an array, to be filled in place and sent without a copy if it has more than 64 KiB.
     #[pyo3(signature = (shape, dtype=None, order="C"))]
     fn loan(
         &self,

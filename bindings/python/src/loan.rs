@@ -1,4 +1,4 @@
-//! Loans: shared memory as a NumPy array that is filled in place and given away with the message.
+//! Loans: memory as a NumPy array that is filled in place and given away with the message.
 
 use crate::array;
 use ligament_instance::Loan as CoreLoan;
@@ -30,7 +30,7 @@ impl Drop for LoanMemory {
     }
 }
 
-/// Shared memory lent by `Instance.loan`: fill `array`, then send the loan. After that the array is read-only.
+/// Memory lent by `Instance.loan`: fill `array`, then send the loan. After that the array is read-only.
 #[pyclass(module = "ligament", frozen)]
 pub struct Loan {
     memory: Py<LoanMemory>,

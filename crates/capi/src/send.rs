@@ -213,7 +213,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     }
 }
 
-/// Memory for an array that its receiver will read in place: fill it, then send it with `lig_send_loan`.
+/// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
 pub struct lig_loan {
     /// None in a handle that waits for its next loan.
     loan: Option<Loan>,
@@ -256,8 +256,8 @@ impl lig_instance {
     }
 }
 
-/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy. `data` is set to
-/// its first byte, 64-byte aligned; it holds whatever was there before.
+/// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB with
+/// one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there before.
 ///
 /// `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
 ///
@@ -339,7 +339,7 @@ pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
     }
 }
 
-/// Sends what a loan holds, without a copy; else as `lig_send`. The loan is gone afterwards, also after an error, and
+/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error, and
 /// its memory must not be touched any more.
 ///
 /// # Safety

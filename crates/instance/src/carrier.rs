@@ -1,7 +1,8 @@
 //! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
 
-use crate::light::{Share, SharedLoan};
-use ligament_shm::endpoint::{self, Source};
+use crate::lent::{Draft, Lent, Loan, DRAFTED};
+use crate::light::Share;
+use ligament_shm::endpoint::{Contiguous, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::Request;
@@ -17,31 +18,6 @@ type Deadline = Option<u64>;
 pub(crate) enum Carrier {
     Own(Endpoint<AgentLine>),
     Shared(Share),
-}
-
-/// Memory to be filled and sent.
-pub(crate) enum Lent {
-    Block(endpoint::Loan),
-    Own(SharedLoan),
-}
-
-impl Lent {
-    /// The bytes.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        match self {
-            Lent::Block(loan) => loan.bytes_mut(),
-            Lent::Own(loan) => loan.bytes_mut(),
-        }
-    }
-
-    /// The first byte.
-    #[inline]
-    pub fn start(&self) -> *mut u8 {
-        match self {
-            Lent::Block(loan) => loan.start(),
-            Lent::Own(loan) => loan.start(),
-        }
-    }
 }
 
 impl Carrier {
@@ -109,45 +85,66 @@ impl Carrier {
         }
     }
 
-    /// As `Endpoint::loan`.
+    /// Whether so many bytes are lent as a draft that can be used again.
+    pub fn drafts(&self, len: u64) -> bool {
+        matches!(self, Carrier::Own(_)) && len <= DRAFTED
+    }
+
+    /// Memory for `len` bytes of elements.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
     #[inline]
     pub fn loan(&mut self, len: u64) -> Result<Lent, ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.loan(len).map(Lent::Block),
-            Carrier::Shared(_) => SharedLoan::new(len).map(Lent::Own),
+            Carrier::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(Lent::Block),
+            _ => Draft::new(len).map(Lent::Draft),
         }
     }
 
     /// Keeps the memory of a loan, also after it was sent.
-    pub fn loan_pages(&self, loan: &Lent) -> Arc<dyn Any + Send + Sync> {
-        match (self, loan) {
-            (Carrier::Own(endpoint), Lent::Block(loan)) => endpoint.loan_pages(loan),
-            (_, Lent::Own(loan)) => loan.pages(),
-            (Carrier::Shared(_), Lent::Block(_)) => Arc::new(()),
+    pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
+        match (self, loan.lent()) {
+            (Carrier::Own(endpoint), Some(Lent::Block(loan))) => endpoint.loan_pages(loan),
+            (_, Some(Lent::Draft(draft))) => draft.pages(),
+            _ => Arc::new(()),
         }
     }
 
-    /// As `Endpoint::send_loan`.
+    /// Sends what a loan holds, described by `head`, with `body_len` bytes in all. A draft that was copied stays with it.
+    ///
+    /// # Errors
+    /// As `send`.
     #[inline]
     pub fn send_loan(
         &mut self,
         to: &[usize],
         header: HeaderWords,
-        loan: Lent,
-        head: (&[u8], u64),
+        loan: &mut Loan,
+        (head, number): (&[u8], u64),
         body_len: u64,
     ) -> Result<(), ShmError> {
-        match (self, loan) {
-            (Carrier::Own(endpoint), Lent::Block(loan)) => endpoint.send_loan(to, header, loan, head, body_len),
-            (Carrier::Shared(share), Lent::Own(loan)) => share.send_loan(to, header, loan, head, body_len),
+        match (self, loan.take()) {
+            (Carrier::Own(endpoint), Some(Lent::Draft(draft))) => {
+                let sent = endpoint.send(to, header, &Contiguous { head, number, data: draft.bytes() });
+                loan.fill(Lent::Draft(draft));
+                sent
+            }
+            (Carrier::Own(endpoint), Some(Lent::Block(block))) => {
+                endpoint.send_loan(to, header, block, (head, number), body_len)
+            }
+            (Carrier::Shared(share), Some(Lent::Draft(draft))) => {
+                share.send_draft(to, header, draft, (head, number), body_len)
+            }
             _ => Err(ShmError::Malformed("a loan of another instance".into())),
         }
     }
 
-    /// Takes a loan back unsent.
-    pub fn return_loan(&mut self, loan: Lent) {
-        if let (Carrier::Own(endpoint), Lent::Block(loan)) = (self, loan) {
-            endpoint.return_loan(loan);
+    /// Takes a block back unsent.
+    #[inline]
+    pub fn return_loan(&mut self, loan: &mut Loan) {
+        if let (Carrier::Own(endpoint), Some(block)) = (self, loan.take_block()) {
+            endpoint.return_loan(block);
         }
     }
 

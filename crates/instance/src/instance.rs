@@ -3,6 +3,7 @@
 use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::identity::from_environment;
+use crate::lent::Spare;
 use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
@@ -68,6 +69,8 @@ pub struct Instance {
     forks: u32,
     log_level: LogLevel,
     pub(crate) encoder: Encoder,
+    /// Loans for the next ones.
+    pub(crate) spare: Spare,
     /// How many heads of arrays were planned.
     pub(crate) heads: u64,
 }
@@ -154,6 +157,7 @@ impl Instance {
             forks: sys::forks(),
             log_level: LogLevel::from_number(log_level),
             encoder: Encoder::new(),
+            spare: Spare::default(),
             heads: 0,
         })
     }

@@ -1,10 +1,9 @@
 //! What goes through a port: messages out, messages in, loans, and arrays to receive into.
 
-use crate::carrier::Lent;
 use crate::error::Error;
 use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
-use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
+use ligament_wire::{Array, ArrayRef, DType, Order, Value, ValueRef};
 
 /// A message to be sent: times in model time (s), and a value over the caller's own memory.
 #[derive(Debug, Clone)]
@@ -105,37 +104,6 @@ pub(crate) fn kind_of(value: &Value) -> String {
         Value::Map(_) => "a map".into(),
         Value::Settings(_) => "settings".into(),
         Value::Array(array) => format!("an array of {} with shape {:?}", array.dtype().name(), array.shape()),
-    }
-}
-
-/// Memory that the receiver of a message will read in place: fill it, then send it. The sender cannot reach it any
-/// more after that.
-pub struct Loan {
-    pub(crate) inner: Lent,
-    pub(crate) kind: ArrayKind,
-    pub(crate) meta: Option<Box<ArrayMeta>>,
-}
-
-impl Loan {
-    /// The bytes of the elements, 64-byte aligned. They hold whatever was there before.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.inner.bytes_mut()
-    }
-
-    /// The first byte, for callers in other languages.
-    #[inline]
-    pub fn start(&self) -> *mut u8 {
-        self.inner.start()
-    }
-
-    /// The type of the elements.
-    pub fn dtype(&self) -> DType {
-        self.kind.dtype()
-    }
-
-    /// The extents.
-    pub fn shape(&self) -> &[u64] {
-        self.kind.shape()
     }
 }
 

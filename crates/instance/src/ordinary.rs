@@ -5,6 +5,7 @@
 
 use crate::carrier::Carrier;
 use crate::instance::Instance;
+use crate::lent::Loan;
 use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
 use ligament_model::Operator;
@@ -51,6 +52,15 @@ impl Instance {
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
         let source = Contiguous { head: head.bytes(), number: head.number(), data };
         endpoint.send_ordinary(channel, &header(times), &source)
+    }
+
+    /// Sends what a loan holds, if that is to be copied.
+    #[inline(always)]
+    pub(crate) fn send_draft_ordinary(&mut self, port: impl PortName, times: Times, loan: &Loan) -> bool {
+        let Some(data) = loan.plain_draft() else { return false };
+        let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
+        let array = ArrayRef { dtype, shape, order, data, strides: None, offset: 0, names: &[], unit: None };
+        self.send_array_ordinary(port, times, &array)
     }
 
     /// Receives a message, if it comes soon.

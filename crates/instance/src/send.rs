@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::head::Head;
 use crate::instance::Instance;
-use crate::message::{Loan, Outgoing, Times};
+use crate::lent::{Lent, Loan};
+use crate::message::{Outgoing, Times};
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
 use ligament_model::Settings;
@@ -142,17 +143,25 @@ impl Instance {
         Error::Usage(format!("what is to be sent on port {}: {why}", self.table.ports[port].describe(slot)))
     }
 
-    /// Memory for an array, to be filled in place and sent without a copy.
+    /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a smaller one is
+    /// copied, which is faster (`lent.rs` says why).
     ///
     /// # Errors
     /// `OutOfMemory`; `Usage` for a shape that cannot be.
     #[inline]
     pub fn loan(&mut self, dtype: DType, shape: &[u64], order: Order) -> Result<Loan, Error> {
-        self.loan_with(dtype, shape, order, None)
+        self.alive()?;
+        let Some(mut loan) = self.spare.alike(dtype, shape, order) else {
+            return self.loan_with(dtype, shape, order, None);
+        };
+        if loan.lent().is_none() {
+            loan.fill(self.memory_to_lend(loan.bytes())?);
+        }
+        Ok(loan)
     }
 
     /// As `loan`, with axis names and a unit.
-    #[inline]
+    #[inline(never)]
     pub fn loan_with(
         &mut self,
         dtype: DType,
@@ -167,19 +176,26 @@ impl Instance {
             Head::default().plan_with(dtype, shape, order, meta).map_err(unfit)?;
         }
         let bytes = kind.bytes() as u64;
-        match self.endpoint.loan(bytes) {
-            Ok(inner) => Ok(Loan { inner, kind, meta: meta.map(Box::new) }),
-            Err(error) => Err(Error::during(error, || format!("a loan of {bytes} bytes"))),
+        if self.endpoint.drafts(bytes) {
+            if let Some(loan) = self.spare.with_room(&kind, meta.as_ref()) {
+                return Ok(loan);
+            }
         }
+        Ok(Loan::new(self.memory_to_lend(bytes)?, kind, meta))
+    }
+
+    #[inline]
+    fn memory_to_lend(&mut self, bytes: u64) -> Result<Lent, Error> {
+        self.endpoint.loan(bytes).map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))
     }
 
     /// Keeps the pages of a loan mapped, also after it was sent: for languages in which views of it may live on. What
     /// is written there then is the fault of who writes it, but not a crash.
     pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
-        self.endpoint.loan_pages(&loan.inner)
+        self.endpoint.loan_pages(loan)
     }
 
-    /// Sends what a loan holds, without a copy. The loan is gone, also after an error.
+    /// Sends what a loan holds. The loan is gone, also after an error.
     ///
     /// # Errors
     /// As `send`.
@@ -204,6 +220,22 @@ impl Instance {
         slot: Option<u32>,
         settings: Option<&Settings>,
     ) -> Result<(), Error> {
+        if slot.is_none() && settings.is_none() && self.send_draft_ordinary(port, times, &loan) {
+            self.return_loan(loan);
+            return Ok(());
+        }
+        self.send_loan_generally(port, times, loan, slot, settings)
+    }
+
+    #[inline(never)]
+    fn send_loan_generally(
+        &mut self,
+        port: impl PortName,
+        times: Times,
+        mut loan: Loan,
+        slot: Option<u32>,
+        settings: Option<&Settings>,
+    ) -> Result<(), Error> {
         let has_slot = slot.is_some();
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
@@ -212,12 +244,12 @@ impl Instance {
         let (port, slot) = match checked {
             Ok(found) => found,
             Err(error) => {
-                self.endpoint.return_loan(loan.inner);
+                self.return_loan(loan);
                 return Err(error);
             }
         };
         if self.unconnected(port, slot) {
-            self.endpoint.return_loan(loan.inner);
+            self.return_loan(loan);
             return Ok(());
         }
         let mut header = self.header(times);
@@ -226,34 +258,36 @@ impl Instance {
         }
         if header.overlay() != 0 {
             if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
-                self.endpoint.return_loan(loan.inner);
+                self.return_loan(loan);
                 return Err(error);
             }
         }
         if has_slot && self.table.ports[port].resizable.is_some() {
             if let Err(error) = self.mark_slot(port, slot) {
-                self.endpoint.return_loan(loan.inner);
+                self.return_loan(loan);
                 return Err(error);
             }
         }
-        let (dtype, shape, order) = (loan.kind.dtype(), loan.kind.shape(), loan.kind.order());
+        let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
         let here = &mut self.table.ports[port];
         let planned_head = here.head.get_or_insert_with(Box::default);
-        let planned = match &loan.meta {
+        let planned = match loan.meta() {
             None => planned_head.plan(dtype, shape, order, &mut self.heads),
             Some(meta) => planned_head.plan_with(dtype, shape, order, meta),
         };
         let bytes = planned.expect("it was checked when the loan was given") as u64;
         let body_len = ligament_wire::align_part(planned_head.bytes().len() as u64) + bytes;
         let head = (planned_head.bytes(), planned_head.number());
-        self.endpoint
-            .send_loan(&here.slots[slot], header, loan.inner, head, body_len)
-            .map_err(|error| self.while_sending(error, port, slot))
+        let sent = self.endpoint.send_loan(&here.slots[slot], header, &mut loan, head, body_len);
+        self.spare.put(loan);
+        sent.map_err(|error| self.while_sending(error, port, slot))
     }
 
     /// Takes a loan back unsent.
-    pub fn return_loan(&mut self, loan: Loan) {
-        self.endpoint.return_loan(loan.inner);
+    #[inline]
+    pub fn return_loan(&mut self, mut loan: Loan) {
+        self.endpoint.return_loan(&mut loan);
+        self.spare.put(loan);
     }
 
     /// Finds a sending port.

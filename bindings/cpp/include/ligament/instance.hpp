@@ -294,7 +294,7 @@ public:
         send(port, times, ArrayRef<const T>(elements.begin(), {elements.size()}), slot, overlay);
     }
 
-    // Sends what a loan holds, without a copy. The loan is gone, also if this throws.
+    // Sends what a loan holds, without a copy if it has more than 64 KiB. The loan is gone, also if this throws.
     template <class T>
     void send(Name port, Times times, Loan<T> &&loan, Slot slot = {}, Overlay overlay = {}) {
         const lig_send_options options = send_options(times, slot, overlay);

@@ -1,4 +1,4 @@
-// Loans: memory that the receiver of a message will read in place.
+// Loans: memory for an array, filled in place, that the receiver of a large one will read where it is.
 #ifndef LIGAMENT_LOAN_HPP
 #define LIGAMENT_LOAN_HPP
 

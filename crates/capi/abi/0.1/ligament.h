@@ -163,7 +163,7 @@ LIG_ENUM(lig_status) {
 // An instance of a component in a running model. One thread at a time may use it.
 typedef struct lig_instance lig_instance;
 
-// Memory for an array that its receiver will read in place: fill it, then send it with `lig_send_loan`.
+// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
 typedef struct lig_loan lig_loan;
 
 // A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
@@ -639,8 +639,8 @@ lig_status lig_send_array(lig_instance *instance,
                           const lig_array *array,
                           lig_error *error);
 
-// Asks for memory for an array in row-major order, to be filled in place and sent without a copy. `data` is set to
-// its first byte, 64-byte aligned; it holds whatever was there before.
+// Asks for memory for an array in row-major order, to be filled in place and sent without a copy (up to 64 KiB with
+// one, which is faster). `data` is set to its first byte, 64-byte aligned; it holds whatever was there before.
 //
 // `LIG_ERR_OUT_OF_MEMORY`; `LIG_ERR_USAGE` for a shape that cannot be.
 //
@@ -668,7 +668,7 @@ lig_status lig_loan_create_like(lig_instance *instance,
 // `loan` is NULL or valid.
 void *lig_loan_data(lig_loan *loan);
 
-// Sends what a loan holds, without a copy; else as `lig_send`. The loan is gone afterwards, also after an error, and
+// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error, and
 // its memory must not be touched any more.
 //
 // As `lig_send`; `loan` was made with this instance and neither sent nor freed.

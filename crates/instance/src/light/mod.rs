@@ -11,7 +11,7 @@ mod queue;
 mod schedule;
 mod share;
 
-pub(crate) use share::{Share, SharedLoan};
+pub(crate) use share::Share;
 
 use crate::carrier::Carrier;
 use crate::error::Error;

@@ -2,12 +2,11 @@
 //! endpoint's indices; those within the process come after them.
 
 use super::hub::Hub;
+use crate::lent::Draft;
 use ligament_shm::endpoint::{Contiguous, Source};
-use ligament_shm::own::OwnMemory;
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
-use ligament_wire::{align_part, decode_array_to, Bytes, HeaderWords, Limits, Plan, Value};
-use std::any::Any;
+use ligament_wire::{decode_array_to, HeaderWords, Limits, Plan, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -100,17 +99,16 @@ impl Share {
         Ok(())
     }
 
-    pub fn send_loan(
+    pub fn send_draft(
         &self,
         to: &[usize],
         header: HeaderWords,
-        loan: SharedLoan,
+        draft: Draft,
         (head, number): (&[u8], u64),
         body_len: u64,
     ) -> Result<(), ShmError> {
         let header = self.renumbered(header);
-        let len = (body_len - align_part(head.len() as u64)) as usize;
-        let bytes = Bytes::from_owner(Kept(loan.memory)).slice(..len);
+        let bytes = draft.into_bytes();
         let mut value = Value::None;
         decode_array_to(1, body_len, head, bytes.clone(), &Limits::default(), &mut value)
             .map_err(|error| ShmError::Malformed(error.to_string()))?;
@@ -145,38 +143,5 @@ impl Share {
 
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         self.hub().sender_of(channel)
-    }
-}
-
-/// Memory to be filled and sent, of this process alone.
-pub(crate) struct SharedLoan {
-    memory: Arc<OwnMemory>,
-}
-
-/// What was sent, for as long as somebody reads it.
-struct Kept(Arc<OwnMemory>);
-
-impl AsRef<[u8]> for Kept {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_ref().as_ref()
-    }
-}
-
-impl SharedLoan {
-    pub fn new(len: u64) -> Result<SharedLoan, ShmError> {
-        Ok(SharedLoan { memory: Arc::new(OwnMemory::new(len)?) })
-    }
-
-    /// The bytes; none where another language has got hold of the memory, which writes through `start` then.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        Arc::get_mut(&mut self.memory).map_or(&mut [], OwnMemory::bytes_mut)
-    }
-
-    pub fn start(&self) -> *mut u8 {
-        self.memory.start()
-    }
-
-    pub fn pages(&self) -> Arc<dyn Any + Send + Sync> {
-        self.memory.clone()
     }
 }

@@ -6,7 +6,7 @@ use super::arrived::Known;
 use super::peers::{InPeer, InRing};
 use super::receive::cost;
 use super::source::Source;
-use super::{Custodian, Endpoint, InChannel, TIMED};
+use super::{Custodian, Endpoint, InChannel, UNTIMED};
 use crate::area::Front;
 use crate::board::FOR_MESSAGES;
 use crate::ring::BODY_BYTES;
@@ -23,7 +23,8 @@ impl<C: Custodian> Endpoint<C> {
         let peer = &mut self.out[channel.peer];
         let Some(ring) = &mut peer.ring else { return false };
         let block_pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
-        let alike = source.number() != 0 && source.number() == channel.last_head && len < TIMED && block_pays;
+        let alike =
+            source.number() != 0 && source.number() == channel.last_head && len <= UNTIMED && block_pays;
         let under_way = channel.sent.saturating_sub(channel.credited) + cost(held);
         let at_hand = under_way <= channel.at_once && ring.writer.has_room() && !peer.ended;
         if !at_hand || !(held == 0 || alike) {
@@ -112,7 +113,7 @@ impl<C: Custodian> Endpoint<C> {
         // Before the message is there: it is known what it will be.
         let known = self.receives[index].known.kind();
         let expected = known.is_some_and(|kind| kind.bytes() == to.len() && kind_fits(kind));
-        if !expected || to.len() as u64 >= TIMED || !self.await_slot(index) {
+        if !expected || to.len() as u64 > UNTIMED || !self.await_slot(index) {
             return false;
         }
         let channel = &mut self.receives[index];

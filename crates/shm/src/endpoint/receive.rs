@@ -274,7 +274,7 @@ impl<C: Custodian> Endpoint<C> {
         if self.pinned_looks % RELEASE_EVERY == 0 {
             self.take_back();
         }
-        if len >= LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
+        if len > LARGE || self.pinned_guess > self.pinned_limit || self.pinned_looks % 64 == 0 {
             self.pinned_guess = self.pinned();
             self.front.status().set_pinned(self.pinned_guess);
         }
