@@ -19,7 +19,7 @@ LAPS, PARKED, BLOCKED = range(3)  # the kinds of stages, as ring.h has them
 RINGS = (2, 4, 8, 32)
 SIZES = (0, LARGE)
 GAP_US = 5000  # sleep before a hand-over: the receiver, which may spin for 1 ms, has parked long since
-HAND_OVERS = 3  # of each pass: what a core's caches hold after a sleep changes from run to run
+HAND_OVERS = 6  # of each pass: what a core's caches hold after a sleep changes from run to run
 BLOCKED_S = 6
 
 
@@ -82,7 +82,7 @@ class Session:
             self.worst_lap[key] = max(worst, self.worst_lap.get(key, 0.0))
 
     def hand_over(self, program, cores):
-        records = self.play(program, 2, [(PARKED, 0, GAP_US, 40 if self.options.quick else 100)], cores)
+        records = self.play(program, 2, [(PARKED, 0, GAP_US, 40)], cores)
         median = statistics.mean(record["median_ns"] for (record,) in records)
         self.measured.hand_overs.setdefault((program.name, len(cores)), []).append(median / 1e3)
 

@@ -28,6 +28,8 @@ const CLAIMS: u32 = 8;
 /// cores. Fewer, and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELDS: u32 = 50;
 const YIELD_NS: u64 = 500_000;
+/// Yields between which only one ring is looked at, and not the clock.
+const YIELDS_IN_A_ROW: u32 = 4;
 /// Looks after a yield, before the next one: as long as a hand-over between cores takes.
 const LINGER: u32 = 48;
 /// The longest park: then look whether the agent lives.
@@ -104,7 +106,7 @@ impl<C: Custodian> Endpoint<C> {
         let seen = self.custodian.now();
         let began = began.unwrap_or(seen);
         let mut wait = Wait { began, seen, deadline, far, may_yield: self.turns.may_yield() };
-        let result = match self.yield_shortly(&mut wait, &mut done) {
+        let result = match self.yield_shortly(&awaiting, &mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
                 self.begin_wait(&awaiting, deadline.is_some(), began);
@@ -159,41 +161,57 @@ impl<C: Custodian> Endpoint<C> {
     /// takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
+        awaiting: &Awaiting<'_>,
         wait: &mut Wait,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
         let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + SHORTLY_NS);
+        let ring = self.ring_awaited(awaiting);
         while wait.may_yield && (wait.far || !self.board.may_spin()) && wait.seen < until {
-            for _ in 0..4 {
-                self.custodian.give_way();
-                self.take_in()?;
-                if done(self)? || self.turns.may_linger() && self.linger(done)? {
-                    if self.look_at_clock(wait) {
-                        self.turns.paid();
-                    }
-                    return Ok(true);
+            self.yield_to_others(ring);
+            self.take_in()?;
+            let over = done(self)?;
+            let kept = !self.look_at_clock(wait);
+            if over {
+                if !kept {
+                    self.turns.paid();
                 }
-                self.follow();
-                self.hear_agent()?;
+                return Ok(true);
             }
-            self.look_at_clock(wait);
+            self.follow();
+            self.hear_agent()?;
         }
         Ok(false)
     }
 
-    /// Looks on for a moment, since it is this endpoint's turn now. Whether the wait is over.
-    fn linger(&mut self, done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>) -> Result<bool, ShmError> {
-        let mut over = false;
-        for _ in 0..LINGER {
-            std::hint::spin_loop();
-            self.take_in()?;
-            over = done(self)?;
-            if over {
-                break;
+    /// The peer whose ring alone brings what is waited for, if there is one.
+    fn ring_awaited(&self, awaiting: &Awaiting<'_>) -> Option<usize> {
+        match *awaiting {
+            Awaiting::Message(&[channel]) if self.following.is_none() => Some(self.receives[channel].peer),
+            _ => None,
+        }
+    }
+
+    /// Yields; and again, a few times, while nothing comes on the one ring that is to be looked at.
+    fn yield_to_others(&mut self, ring: Option<usize>) {
+        for _ in 0..YIELDS_IN_A_ROW {
+            self.custodian.give_way();
+            let Some(ring) = ring.and_then(|peer| self.inn[peer].ring.as_ref()) else { return };
+            if ring.reader.ready() {
+                return;
+            }
+            if self.turns.may_linger() {
+                // It is this endpoint's turn now: looks on for a moment.
+                let came = (0..LINGER).any(|_| {
+                    std::hint::spin_loop();
+                    ring.reader.ready()
+                });
+                self.turns.lingered(came);
+                if came {
+                    return;
+                }
             }
         }
-        self.turns.lingered(over);
-        Ok(over)
     }
 
     /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.
@@ -352,6 +370,7 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
         let mut yields = 0;
+        let ring = self.ring_awaited(awaiting);
         let mut spinning = wait.may_yield && !wait.far && self.board.may_spin();
         if spinning {
             self.crowded = self.shares_core(awaiting);
@@ -407,8 +426,8 @@ impl<C: Custodian> Endpoint<C> {
                 continue;
             }
             if wait.may_yield && (yields < YIELDS || wait.seen - awake_since < YIELD_NS) {
-                yields = yields.saturating_add(1);
-                self.custodian.give_way();
+                yields = yields.saturating_add(YIELDS_IN_A_ROW);
+                self.yield_to_others(ring);
                 continue;
             }
             let over =
