@@ -107,6 +107,15 @@ impl Loan {
         self.0.kind.bytes() as u64
     }
 
+    /// Whether no other language has got hold of its memory.
+    #[inline]
+    fn is_unseen(&self) -> bool {
+        match &self.0.lent {
+            Some(Lent::Draft(draft)) => draft.is_unseen(),
+            _ => true,
+        }
+    }
+
     /// What a draft holds, if it is one that needs no more than its kind to be described.
     #[inline(always)]
     pub(crate) fn plain_draft(&self) -> Option<&[u8]> {
@@ -199,20 +208,19 @@ impl AsRef<[u8]> for Kept {
 pub(crate) struct Spare(Vec<Loan>);
 
 impl Spare {
-    /// The last one, if it was for such an array. It has its memory if that is a draft.
-    #[inline(always)]
+    /// The last one that was for such an array. It has its memory if that is a draft.
+    #[inline]
     pub fn alike(&mut self, dtype: DType, shape: &[u64], order: Order) -> Option<Loan> {
-        let last = self.0.last()?;
-        if !last.0.kind.is(dtype, shape, order) {
-            return None;
-        }
-        self.0.pop()
+        let fits = |loan: &Loan| loan.0.kind.is(dtype, shape, order) && loan.is_unseen();
+        let at = self.0.iter().rposition(fits)?;
+        Some(self.0.remove(at))
     }
 
     /// The last one whose draft has room enough for an array of this kind, and not much more.
     pub fn with_room(&mut self, kind: &ArrayKind, meta: Option<&ArrayMeta>) -> Option<Loan> {
         let size = size_for(kind.bytes() as u64);
-        let fits = |loan: &Loan| matches!(&loan.0.lent, Some(Lent::Draft(draft)) if draft.size() == size);
+        let has_size = |draft: &Draft| draft.size() == size && draft.is_unseen();
+        let fits = |loan: &Loan| matches!(&loan.0.lent, Some(Lent::Draft(draft)) if has_size(draft));
         let at = self.0.iter().rposition(fits)?;
         let mut loan = self.0.remove(at);
         if let Some(Lent::Draft(draft)) = &mut loan.0.lent {
@@ -222,13 +230,13 @@ impl Spare {
         Some(loan)
     }
 
-    /// Takes one back.
+    /// Takes one back. Another language may still see its memory, which is not lent again before it no longer does.
     #[inline]
     pub fn put(&mut self, mut loan: Loan) {
         if loan.0.meta.is_some() {
             return;
         }
-        if loan.0.lent.as_ref().is_some_and(|lent| !matches!(lent, Lent::Draft(draft) if draft.is_unseen())) {
+        if !matches!(&loan.0.lent, Some(Lent::Draft(draft)) if draft.size() <= DRAFTED) {
             loan.0.lent = None;
         }
         if self.0.len() == SPARE {
@@ -276,15 +284,26 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_another_language_sees_is_not_lent_again() {
+    fn memory_that_another_language_sees_is_lent_again_once_it_no_longer_does() {
         let mut spare = Spare::default();
-        let mut loan = lend(&mut spare, 0);
+        let mut loan = lend(&mut spare, 10);
         let Some(Lent::Draft(draft)) = loan.lent() else { panic!("no draft") };
-        let seen = draft.pages();
+        let (start, seen) = (loan.start(), draft.pages());
         assert!(loan.bytes_mut().is_empty());
         spare.put(loan);
-        assert!(spare.0[0].lent().is_none());
+        let alike = |spare: &mut Spare| spare.alike(DType::UInt8, &[10], Order::RowMajor);
+        assert!(alike(&mut spare).is_none());
+        assert_ne!(lend(&mut spare, 20).start(), start);
         drop(seen);
+        assert_eq!(alike(&mut spare).unwrap().start(), start);
+    }
+
+    #[test]
+    fn much_memory_is_not_kept() {
+        let mut spare = Spare::default();
+        let loan = lend(&mut spare, DRAFTED + 1);
+        spare.put(loan);
+        assert!(spare.0[0].lent().is_none());
     }
 
     #[test]
