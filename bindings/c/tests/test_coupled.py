@@ -20,6 +20,11 @@ def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path):
     assert "the boss begins" in ran.output()
 
 
+def test_loans_of_all_sizes_arrive_whole_however_often_their_memory_is_lent(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "loans.c"), program(HERE / "echo.c")))
+    assert ran.status == 0, ran.output()
+
+
 def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.c"), program(HERE / "echo.c")))
     assert ran.status == 0, ran.output()
