@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Loans up to this size are drafts, which are copied when they are sent. A reader's core holds the lines of what it
 /// has read, and fetching them back while the code writes costs more than the code's own memory and one copy.
 /// Measured on Zen 5, an array written by one core and read by another, in place and as a draft: 16 KiB 0.57 and 0.48
-/// µs, 64 KiB 1.83 and 1.73, 128 KiB 3.24 and 3.28.
+/// µs, 64 KiB 1.9 and 1.7, 128 KiB 3.2 and 3.3.
 pub(crate) const DRAFTED: u64 = 64 << 10;
 /// Loans kept for the next ones.
 const SPARE: usize = 8;
