@@ -98,7 +98,9 @@ impl Carrier {
     pub fn loan(&mut self, len: u64) -> Result<Lent, ShmError> {
         match self {
             Carrier::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(Lent::Block),
-            _ => Draft::new(len).map(Lent::Draft),
+            Carrier::Own(_) => Draft::roomy(len).map(Lent::Draft),
+            // Given away with the message.
+            Carrier::Shared(_) => Draft::new(len).map(Lent::Draft),
         }
     }
 

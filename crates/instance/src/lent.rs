@@ -145,7 +145,19 @@ impl Draft {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(len: u64) -> Result<Draft, ShmError> {
-        let memory = OwnMemory::new(size_for(len))?;
+        Draft::with_room(len, len)
+    }
+
+    /// The same with room for others, so that it can be used again.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn roomy(len: u64) -> Result<Draft, ShmError> {
+        Draft::with_room(len, size_for(len))
+    }
+
+    fn with_room(len: u64, size: u64) -> Result<Draft, ShmError> {
+        let memory = OwnMemory::new(size)?;
         // It was allocated, so that it fits.
         Ok(Draft { memory: Arc::new(memory), len: len as usize })
     }
@@ -185,12 +197,9 @@ impl Draft {
     }
 }
 
-/// The memory to have for a draft of `len` bytes.
+/// The memory to have for a draft of `len` bytes that is to be used again.
 fn size_for(len: u64) -> u64 {
-    match len <= DRAFTED {
-        true => len.max(SMALLEST).next_power_of_two(),
-        false => len,
-    }
+    len.max(SMALLEST).next_power_of_two()
 }
 
 /// What was sent, for as long as somebody reads it.
@@ -254,7 +263,7 @@ mod tests {
     fn lend(spare: &mut Spare, len: u64) -> Loan {
         let kind = ArrayKind::new(DType::UInt8, &[len], Order::RowMajor).unwrap();
         let reused = spare.with_room(&kind, None);
-        reused.unwrap_or_else(|| Loan::new(Lent::Draft(Draft::new(len).unwrap()), kind, None))
+        reused.unwrap_or_else(|| Loan::new(Lent::Draft(Draft::roomy(len).unwrap()), kind, None))
     }
 
     #[test]
