@@ -280,7 +280,7 @@ class Run:
             self.problems.append(f"left in TMPDIR: {left}")
         if self.disk:
             machine.unmount(self.disk)
-        if self.group and (shared := self.group.shared_bytes()):
+        if self.group and (shared := self.group.shared_bytes_left()):
             self.problems.append(f"{shared} bytes of shared memory are left")
 
     def clean(self):
