@@ -1,8 +1,8 @@
 //! Arrays at the border: the caller's own, lent for one call, and views of received ones.
 
-use crate::options::{dtype, lig_dtype_code, lig_order_code, order};
+use crate::options::{dtype, lig_dtype_code, lig_order_code, order, order_code};
 use crate::status::{name, null};
-use ligament_instance::{Array, ArrayRef, DType, Error, Order};
+use ligament_instance::{Array, ArrayKind, ArrayRef, DType, Error, Order, PlainArray};
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 
@@ -79,7 +79,7 @@ impl lig_array_view {
         unsafe {
             (&raw mut (*place).dtype).write(array.dtype() as i32);
             (&raw mut (*place).ndim).write(ndim as u32);
-            (&raw mut (*place).order).write((array.order() == Order::ColumnMajor) as i32);
+            (&raw mut (*place).order).write(order_code(array.order()));
             (&raw mut (*place).contiguous).write(contiguous);
             (&raw mut (*place).reserved).write([0; 3]);
             (&raw mut (*place).shape).write(*shape);
@@ -164,12 +164,38 @@ pub(crate) unsafe fn describe<'a>(array: *const lig_array) -> Result<(Described<
     Ok((Described { dtype, order, shape, names, unit }, array))
 }
 
+/// An array as its caller describes it, for `send_array_as_before`.
+pub(crate) struct CallersArray<'a>(Option<&'a lig_array>);
+
+impl<'a> CallersArray<'a> {
+    /// # Safety
+    /// As `plain`.
+    #[inline(always)]
+    pub unsafe fn new(array: *const lig_array) -> CallersArray<'a> {
+        // SAFETY: as the caller promises.
+        CallersArray(unsafe { array.as_ref() })
+    }
+}
+
+impl<'a> PlainArray<'a> for CallersArray<'a> {
+    #[inline(always)]
+    fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {
+        let array = self.0?;
+        let ours = (kind.dtype() as lig_dtype_code, kind.shape().len() as u32, order_code(kind.order()), 0);
+        let alike = (array.dtype, array.ndim, array.order, array.reserved) == ours
+            && kind.shape().iter().zip(&array.shape).all(|(a, b)| a == b);
+        let plain = array.strides.is_null() && array.names.is_null() && array.unit.is_null();
+        let data = array.data.cast_const().cast::<u8>();
+        // SAFETY: it describes readable memory, as who made it has promised; an array of this kind has so many bytes.
+        (alike && plain && !data.is_null()).then(|| unsafe { std::slice::from_raw_parts(data, kind.bytes()) })
+    }
+}
+
 /// The commonest array, whose elements lie together and that has neither names nor unit. None for all others, and
 /// for what is wrong: `describe` and `lent` say what that is.
 ///
 /// # Safety
 /// `array` is NULL, or valid and describes readable memory, for `'a`.
-#[inline]
 pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> {
     // SAFETY: as the caller promises.
     let array = unsafe { array.as_ref() }?;

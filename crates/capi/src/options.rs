@@ -346,6 +346,15 @@ pub(crate) fn order(code: lig_order_code) -> Result<Order, Error> {
     }
 }
 
+/// The code of an order.
+#[inline(always)]
+pub(crate) fn order_code(order: Order) -> lig_order_code {
+    match order {
+        Order::RowMajor => lig_order::LIG_ROW_MAJOR as i32,
+        Order::ColumnMajor => lig_order::LIG_COLUMN_MAJOR as i32,
+    }
+}
+
 #[cold]
 fn no_such_order(code: lig_order_code) -> Error {
     Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))

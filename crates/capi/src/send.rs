@@ -1,6 +1,6 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, plain, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, CallersArray, LIG_MAX_DIMS};
 use crate::builders::overlay;
 use crate::instance::{core, handle, lig_instance};
 use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
@@ -132,16 +132,17 @@ pub unsafe extern "C" fn lig_send_array(
     guard(error, || {
         let options = unsafe { read(options) }?;
         let port = unsafe { port_name(port) }?;
-        if options.settings.is_null() {
-            if let Some(array) = unsafe { plain(array) } {
-                return unsafe { core(instance) }?.send_array(port, options.times(), &array, options.slot());
+        if options.settings.is_null() && options.has_slot == 0 {
+            let array = unsafe { CallersArray::new(array) };
+            if unsafe { core(instance) }?.send_array_as_before(port, options.times(), array) {
+                return Ok(());
             }
         }
         unsafe { send_other_array(instance, port, &options, array) }
     })
 }
 
-/// Sends an array that is not `plain`, or under an overlay.
+/// Sends an array that is not like the one before it.
 ///
 /// # Safety
 /// As `lig_send_array`.
@@ -152,6 +153,11 @@ unsafe fn send_other_array(
     options: &lig_send_options,
     array: *const lig_array,
 ) -> Result<(), Error> {
+    if options.settings.is_null() {
+        if let Some(array) = unsafe { plain(array) } {
+            return unsafe { core(instance) }?.send_array(port, options.times(), array, options.slot());
+        }
+    }
     let (described, array) = unsafe { describe(array) }?;
     let array = ValueRef::Array(unsafe { lent(&described, array) }?);
     unsafe { send_described(instance, port, options, array) }

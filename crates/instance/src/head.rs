@@ -24,13 +24,10 @@ impl Head {
         self.number
     }
 
-    /// Whether this is the head of contiguous arrays of this type, shape and order, which take so many bytes.
-    #[inline(always)]
-    pub fn is_of(&self, dtype: DType, shape: &[u64], order: Order, bytes: usize) -> bool {
-        match &self.kind {
-            Some(kind) => kind.bytes() == bytes && kind.is(dtype, shape, order),
-            None => false,
-        }
+    /// The kind of contiguous arrays that it is for, if it is for such.
+    #[inline]
+    pub fn kind(&self) -> Option<&ArrayKind> {
+        self.kind.as_ref()
     }
 
     /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the heads of

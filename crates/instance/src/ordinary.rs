@@ -10,7 +10,21 @@ use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
 use ligament_model::Operator;
 use ligament_shm::endpoint::{Contiguous, Nothing};
-use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
+use ligament_wire::{ArrayKind, HeaderWords};
+
+/// An array to be sent that is most likely like the one before it. Other languages compare their own description in
+/// place, so that nothing of it is checked or copied then.
+pub trait PlainArray<'a> {
+    /// The elements, if they lie together and the array is of this kind.
+    fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]>;
+}
+
+impl<'a> PlainArray<'a> for &'a Loan {
+    #[inline(always)]
+    fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {
+        self.plain_draft().filter(|_| kind.is(self.dtype(), self.shape(), self.order()))
+    }
+}
 
 impl Instance {
     /// The port of this name, and its channel, if all is ordinary about it and `operates` says yes to its operator.
@@ -35,20 +49,19 @@ impl Instance {
         endpoint.send_ordinary(channel, &header(times), &Nothing)
     }
 
-    /// Sends an array.
+    /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and nothing done, if
+    /// it is of another, or if anything else is not ordinary: see `send_array`.
     #[inline(always)]
-    pub(crate) fn send_array_ordinary(
+    pub fn send_array_as_before<'a>(
         &mut self,
         port: impl PortName,
         times: Times,
-        array: &ArrayRef<'_>,
+        array: impl PlainArray<'a>,
     ) -> bool {
-        let ArrayRef { dtype, shape, order, data, .. } = *array;
         let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
         let Some(head) = self.table.ports[port].head.as_deref() else { return false };
-        if !head.is_of(dtype, shape, order, data.len()) {
-            return false;
-        }
+        let Some(kind) = head.kind() else { return false };
+        let Some(data) = array.elements(kind) else { return false };
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
         let source = Contiguous { head: head.bytes(), number: head.number(), data };
         endpoint.send_ordinary(channel, &header(times), &source)
@@ -57,10 +70,7 @@ impl Instance {
     /// Sends what a loan holds, if that is to be copied.
     #[inline(always)]
     pub(crate) fn send_draft_ordinary(&mut self, port: impl PortName, times: Times, loan: &Loan) -> bool {
-        let Some(data) = loan.plain_draft() else { return false };
-        let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
-        let array = ArrayRef { dtype, shape, order, data, strides: None, offset: 0, names: &[], unit: None };
-        self.send_array_ordinary(port, times, &array)
+        self.send_array_as_before(port, times, loan)
     }
 
     /// Receives a message, if it comes soon.

@@ -74,27 +74,21 @@ impl Instance {
     }
 
     /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way.
-    #[inline(always)]
+    #[inline]
     pub fn send_array(
         &mut self,
         port: impl PortName,
         times: Times,
-        array: &ArrayRef<'_>,
+        array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
         let meta = !array.names.is_empty() || array.unit.is_some();
-        let plain = array.strides.is_none() && array.offset == 0 && !meta;
-        if plain && slot.is_none() && self.send_array_ordinary(port, times, array) {
-            return Ok(());
+        if array.strides.is_none() && array.offset == 0 && !meta {
+            return self.send_array_generally(port, times, array, slot);
         }
-        match plain {
-            true => self.send_array_generally(port, times, *array, slot),
-            false => {
-                let Times { timestamp, next_timestamp } = times;
-                let data = ValueRef::Array(*array);
-                self.send_generally(port, &Outgoing { timestamp, next_timestamp, data, settings: None }, slot)
-            }
-        }
+        let Times { timestamp, next_timestamp } = times;
+        let data = ValueRef::Array(array);
+        self.send_generally(port, &Outgoing { timestamp, next_timestamp, data, settings: None }, slot)
     }
 
     #[inline(never)]

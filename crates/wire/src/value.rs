@@ -457,7 +457,36 @@ impl Array {
     }
 }
 
+/// The place of the bytes in a plain array of a known kind.
+pub struct Frame<'a> {
+    data: &'a mut Bytes,
+    bytes: usize,
+}
+
+impl Frame<'_> {
+    /// Puts other bytes there. False, and nothing done, if they are not as many as the array's elements take.
+    #[inline(always)]
+    pub fn fill(self, data: Bytes) -> bool {
+        let fits = data.len() == self.bytes;
+        if fits {
+            *self.data = data;
+        }
+        fits
+    }
+}
+
 impl Value {
+    /// The place for other bytes, if this is a plain array of a kind already.
+    #[inline(always)]
+    pub fn frame(&mut self, kind: &ArrayKind) -> Option<Frame<'_>> {
+        match self {
+            Value::Array(array) if array.meta.is_none() && kind.is(array.dtype, array.shape(), array.order) => {
+                Some(Frame { data: &mut array.data, bytes: kind.bytes })
+            }
+            _ => None,
+        }
+    }
+
     /// Makes this an array of a known kind, in place: moving one costs more than filling one. False, and nothing
     /// done, if the bytes are not as many as its elements take.
     #[inline(always)]
@@ -468,12 +497,8 @@ impl Value {
         let ArrayKind { dtype, ndim, order, ref shape, .. } = *kind;
         match self {
             Value::Array(array) if array.meta.is_none() => {
-                // Mostly it was one before.
-                if !kind.is(array.dtype, array.shape(), array.order) {
-                    (array.dtype, array.ndim, array.order) = (dtype, ndim, order);
-                    array.shape = *shape;
-                }
-                array.data = data;
+                (array.dtype, array.ndim, array.order) = (dtype, ndim, order);
+                (array.shape, array.data) = (*shape, data);
             }
             _ => *self = Value::Array(Array { dtype, ndim, order, shape: *shape, data, meta: None }),
         }

@@ -4,15 +4,14 @@
 
 use super::arrived::Known;
 use super::peers::{InPeer, InRing};
-use super::receive::cost;
+use super::receive::{comes_soon, cost};
 use super::source::Source;
 use super::{Custodian, Endpoint, InChannel, UNTIMED};
-use crate::area::Front;
 use crate::board::FOR_MESSAGES;
 use crate::ring::BODY_BYTES;
 use crate::slab::unpacked;
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 impl<C: Custodian> Endpoint<C> {
     /// Sends an ordinary message on one channel. False, and nothing done, if it is none.
@@ -68,12 +67,16 @@ impl<C: Custodian> Endpoint<C> {
         fits: impl Fn(&HeaderWords) -> bool,
         to: &mut Value,
     ) -> bool {
-        if !self.await_slot(index) {
+        if !self.may_come_soon(index) {
             return false;
         }
-        let channel = &mut self.receives[index];
-        let InPeer { ring: Some(ring), .. } = &mut self.inn[channel.peer] else { return false };
-        if !is_at_front(ring, channel, header) || !fits(header) {
+        let Endpoint { receives, inn, pool, custodian, front, .. } = self;
+        let channel = &mut receives[index];
+        let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
+        // What can be done before the message is there.
+        let credit = front.credit(index as u32);
+        let frame = channel.known.kind().and_then(|kind| to.frame(kind));
+        if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) || !fits(header) {
             return false;
         }
         let mut held = 0;
@@ -82,16 +85,18 @@ impl<C: Custodian> Endpoint<C> {
             let Some(bytes) = ring.lent.lease_known(slab, offset, kind.bytes() as u64, block) else {
                 return false;
             };
-            to.become_array(kind, bytes);
+            match frame {
+                Some(frame) => frame.fill(bytes),
+                None => to.become_array(kind, bytes),
+            };
             held = body_len;
         } else if header.body_len() == 0 {
             *to = Value::None;
         } else {
             return false;
         }
-        ring.reader.take();
-        take_in_order(channel, ring, &self.front, index, held);
-        self.front.status().count_received(held, header.timestamp());
+        take_in_order(channel, ring, credit, held);
+        front.status().count_received(held, header.timestamp());
         if held != 0 && self.note_pinned(held) > self.pinned_limit {
             self.copy_out_of(index, held, to);
         }
@@ -110,15 +115,22 @@ impl<C: Custodian> Endpoint<C> {
         header_fits: impl Fn(&HeaderWords) -> bool,
         to: &mut [u8],
     ) -> bool {
-        // Before the message is there: it is known what it will be.
-        let known = self.receives[index].known.kind();
-        let expected = known.is_some_and(|kind| kind.bytes() == to.len() && kind_fits(kind));
-        if !expected || to.len() as u64 > UNTIMED || !self.await_slot(index) {
+        if to.len() as u64 > UNTIMED || !self.may_come_soon(index) {
             return false;
         }
-        let channel = &mut self.receives[index];
-        let InPeer { ring: Some(ring), .. } = &mut self.inn[channel.peer] else { return false };
-        if !is_at_front(ring, channel, header) || !header_fits(header) {
+        let Endpoint { receives, inn, pool, custodian, front, .. } = self;
+        let channel = &mut receives[index];
+        let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
+        // Before the message is there: it is known what it will be.
+        let expected = |kind: &ArrayKind| kind.bytes() == to.len() && kind_fits(kind);
+        if !channel.known.kind().is_some_and(expected) {
+            return false;
+        }
+        let credit = front.credit(index as u32);
+        if !comes_soon(&ring.reader, pool, custodian)
+            || !is_at_front(ring, channel, header)
+            || !header_fits(header)
+        {
             return false;
         }
         let Some((_, held)) = alike(header, &channel.known) else { return false };
@@ -126,9 +138,8 @@ impl<C: Custodian> Endpoint<C> {
         let Some(from) = ring.lent.look_at_known(slab, offset, to.len() as u64) else { return false };
         to.copy_from_slice(from);
         ring.lent.is_read(block);
-        ring.reader.take();
-        take_in_order(channel, ring, &self.front, index, held);
-        self.front.status().count_received(held, header.timestamp());
+        take_in_order(channel, ring, credit, held);
+        front.status().count_received(held, header.timestamp());
         true
     }
 }
@@ -140,12 +151,13 @@ fn is_at_front(ring: &InRing, channel: &InChannel, header: &mut HeaderWords) -> 
     ring.reader.peek(&mut header.0) && header.is_ordinary(channel.id, channel.sequence)
 }
 
-/// Counts a message with `held` bytes in a slab that the code gets now, and gives its credit back.
+/// Takes a message with `held` bytes in a slab, which the code gets now, and gives its credit back.
 #[inline(always)]
-fn take_in_order(channel: &mut InChannel, ring: &InRing, front: &Front, index: usize, held: u64) {
+fn take_in_order(channel: &mut InChannel, ring: &mut InRing, credit: Option<&AtomicU64>, held: u64) {
+    ring.reader.take();
     channel.sequence += 1;
     channel.credited += cost(held);
-    if let Some(credit) = front.credit(index as u32) {
+    if let Some(credit) = credit {
         credit.store(channel.credited, Ordering::Release);
     }
     ring.lent.link().wake_sender();

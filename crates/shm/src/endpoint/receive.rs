@@ -8,8 +8,8 @@ use super::wait::{Awaiting, Deadline};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
-use crate::slab::unpacked;
+use crate::ring::{RingReader, BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
+use crate::slab::{unpacked, Pool};
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
@@ -126,34 +126,21 @@ impl<C: Custodian> Endpoint<C> {
         self.receive_generally(index, deadline, header, to)
     }
 
-    /// Whether the next message of a channel stands at the front of its ring, after a short wait.
+    /// Whether the next message of a channel can only be the next of its ring, and stands there or is worth a short wait
+    /// (`comes_soon`), for which all is made ready.
     #[inline(always)]
-    pub(super) fn await_slot(&mut self, index: usize) -> bool {
+    pub(super) fn may_come_soon(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
-        let peer = channel.peer;
-        let Some(ring) = &self.inn[peer].ring else { return false };
-        if !channel.queue.is_empty() {
-            return false;
-        }
+        let peer = &self.inn[channel.peer];
+        let Some(ring) = peer.ring.as_ref().filter(|_| channel.queue.is_empty()) else { return false };
         if ring.reader.ready() {
             return true;
         }
-        if self.inn[peer].far || !self.board.may_spin() {
+        if peer.far || !self.board.may_spin() {
             return false;
         }
         self.tidy();
-        let Some(ring) = &self.inn[peer].ring else { return false };
-        let mut more = true;
-        for _ in 0..EAGER {
-            if ring.reader.ready() {
-                return true;
-            }
-            more = more && self.pool.claim(|| self.custodian.now());
-            if !more {
-                std::hint::spin_loop();
-            }
-        }
-        false
+        true
     }
 
     /// Every other message, and every other wait.
@@ -427,6 +414,22 @@ impl<C: Custodian> Endpoint<C> {
         message.bytes = Bytes::from(body);
         Ok(Some(index))
     }
+}
+
+/// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is sent next.
+#[inline(always)]
+pub(super) fn comes_soon(reader: &RingReader, pool: &mut Pool, custodian: &impl Custodian) -> bool {
+    let mut more = true;
+    for _ in 0..EAGER {
+        if reader.ready() {
+            return true;
+        }
+        more = more && pool.claim(|| custodian.now());
+        if !more {
+            std::hint::spin_loop();
+        }
+    }
+    false
 }
 
 /// Reads the body of the peeked slot and takes the slot. `known` is that of the message's channel.

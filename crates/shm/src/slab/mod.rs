@@ -344,11 +344,13 @@ impl Pool {
     /// free until `hand_out`.
     #[inline(always)]
     pub fn for_copy(&self, len: u64) -> Option<ForCopy> {
-        let (class, size) = class_of(len);
+        // Mostly it is as much as before.
+        let class = if len as usize == self.recent_len { self.recent } else { class_of(len).0 };
         let Class { free, outstanding, .. } = self.classes.get(class)?;
         let &id = free.last()?;
         let block = self.blocks.get(id as usize)?;
-        let at_hand = size <= AT_HAND && outstanding.len() < ROTATING && len as usize <= block.populated;
+        // Up to there the sizes of classes are powers of two.
+        let at_hand = len <= AT_HAND && outstanding.len() < ROTATING && len as usize <= block.populated;
         let place = block.packed.filter(|_| at_hand)?;
         Some(ForCopy { start: block.start, place, class, id, len: len as usize })
     }
