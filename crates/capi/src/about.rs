@@ -1,7 +1,7 @@
 //! What the library says of itself, and the names and sizes behind the numbers of its enumerations.
 
 use crate::options::{dtype as element_type, lig_dtype_code};
-use crate::status::{lig_status_code, out};
+use crate::status::{lig_status_code, wanted};
 use crate::values::lig_kind_code;
 use std::ffi::{c_char, CStr};
 
@@ -26,7 +26,7 @@ pub extern "C" fn lig_version() -> *const c_char {
 pub unsafe extern "C" fn lig_abi_version(major: *mut i32, minor: *mut i32) {
     // SAFETY: as the caller promises.
     for (place, number) in [(major, LIG_ABI_MAJOR), (minor, LIG_ABI_MINOR)] {
-        if let Ok(place) = unsafe { out(place, "version") } {
+        if let Some(place) = unsafe { wanted(place) } {
             place.write(number);
         }
     }

@@ -5,7 +5,7 @@ use crate::options::{lig_bool, lig_log_level, lig_log_level_code, operator, read
 use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::Kept;
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, wanted};
 use ligament_instance::{Error, Flags, Instance, LogLevel, Ports};
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn lig_run_name(instance: *const lig_instance) -> *const c
 #[no_mangle]
 pub unsafe extern "C" fn lig_instance_index(instance: *const lig_instance, index: *mut *const usize) -> usize {
     let numbers = unsafe { instance.as_ref() }.map_or(&[][..], |instance| &instance.index);
-    if let Ok(place) = unsafe { out(index, "index") } {
+    if let Some(place) = unsafe { wanted(index) } {
         place.write(numbers.as_ptr());
     }
     numbers.len()

@@ -4,7 +4,7 @@ use crate::array::{describe, lig_array, nbytes};
 use crate::instance::{core, handle, lig_instance};
 use crate::message::{free, lig_message};
 use crate::options::{lig_bool, lig_receive_options, lig_times, read};
-use crate::status::{guard, lig_error, lig_status, name, null, out, port_name};
+use crate::status::{guard, lig_error, lig_status, name, null, out, port_name, wanted};
 use ligament_instance::{ArrayMut, Error};
 use std::ffi::c_char;
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn lig_receive_into(
             ArrayMut { dtype: described.dtype, shape: described.shape, order: described.order, data };
         let instance = unsafe { core(instance) }?;
         let came = instance.receive_into(port, options.slot(), options.wait()?, &mut target)?;
-        if let Ok(times) = unsafe { out(times, "times") } {
+        if let Some(times) = unsafe { wanted(times) } {
             times.write(came.into());
         }
         Ok(())

@@ -4,7 +4,7 @@ use crate::array::{describe, lent, lig_array, plain, CallersArray, LIG_MAX_DIMS}
 use crate::builders::overlay;
 use crate::instance::{core, handle, lig_instance};
 use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, NameInPlace};
+use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace};
 use crate::values::{lig_value, tree};
 use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Settings, Times, ValueRef};
 use std::ffi::{c_char, c_void};
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn lig_loan_create(
         place.write(std::ptr::null_mut());
         let handle = unsafe { handle(instance) }?;
         let lent = unsafe { handle.core() }.loan(element_type(dtype)?, shape, Order::RowMajor)?;
-        if let Ok(data) = unsafe { out(data, "data") } {
+        if let Some(data) = unsafe { wanted(data) } {
             data.write(lent.start().cast());
         }
         place.write(handle.give_loan(lent));
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn lig_loan_create_like(
         let handle = unsafe { handle(instance) }?;
         let lent =
             unsafe { handle.core() }.loan_with(described.dtype, described.shape, described.order, meta)?;
-        if let Ok(data) = unsafe { out(data, "data") } {
+        if let Some(data) = unsafe { wanted(data) } {
             data.write(lent.start().cast());
         }
         place.write(handle.give_loan(lent));

@@ -187,6 +187,16 @@ impl PortName for NameInPlace<'_> {
 /// `place` is NULL or points to writable memory of its type for `'a`, which may be uninitialised.
 #[inline]
 pub(crate) unsafe fn out<'a, T>(place: *mut T, what: &str) -> Result<&'a mut std::mem::MaybeUninit<T>, Error> {
+    // SAFETY: as the caller promises.
+    unsafe { wanted(place) }.ok_or_else(|| null(what))
+}
+
+/// A place to write a result to, if the caller wants it.
+///
+/// # Safety
+/// As `out`.
+#[inline]
+pub(crate) unsafe fn wanted<'a, T>(place: *mut T) -> Option<&'a mut std::mem::MaybeUninit<T>> {
     // SAFETY: as the caller promises; `MaybeUninit` asks nothing of the bytes.
-    unsafe { place.cast::<std::mem::MaybeUninit<T>>().as_mut() }.ok_or_else(|| null(what))
+    unsafe { place.cast::<std::mem::MaybeUninit<T>>().as_mut() }
 }

@@ -9,6 +9,8 @@ pub(crate) struct Head {
     kind: Option<ArrayKind>,
     bytes: Vec<u8>,
     number: u64,
+    /// Bytes of the whole body of an array of that kind.
+    body_len: u64,
 }
 
 impl Head {
@@ -28,6 +30,12 @@ impl Head {
     #[inline]
     pub fn kind(&self) -> Option<&ArrayKind> {
         self.kind.as_ref()
+    }
+
+    /// Bytes of the whole body of an array of its kind.
+    #[inline]
+    pub fn body_len(&self) -> u64 {
+        self.body_len
     }
 
     /// Becomes the head for a contiguous array, and says how many bytes its elements take. `count` counts the heads of
@@ -55,7 +63,7 @@ impl Head {
         count: &mut u64,
     ) -> Result<usize, WireError> {
         (self.kind, self.number) = (None, 0);
-        array_head(dtype, shape, order, None, &mut self.bytes)?;
+        self.body_len = array_head(dtype, shape, order, None, &mut self.bytes)?;
         let kind = ArrayKind::new(dtype, shape, order)?;
         self.kind = Some(kind);
         *count += 1;

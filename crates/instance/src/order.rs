@@ -12,10 +12,33 @@ enum Phase {
     Final,
 }
 
+/// A set of operators, a bit for each.
+const fn set(operators: &[Operator]) -> u8 {
+    let (mut set, mut i) = (0, 0);
+    while i < operators.len() {
+        set |= 1 << operators[i] as u8;
+        i += 1;
+    }
+    set
+}
+
+impl Phase {
+    /// The operators that are used in it.
+    fn operators(self) -> u8 {
+        match self {
+            Phase::Init => set(&[Operator::FInit]),
+            Phase::Steps => set(&[Operator::OI, Operator::S]),
+            Phase::Final => set(&[Operator::OF]),
+        }
+    }
+}
+
 /// Watches one instance.
 #[derive(Debug)]
 pub(crate) struct OrderWatch {
     phase: Phase,
+    /// The operators that may be used as if nothing were watched: `goes_on` is asked for every message.
+    going: u8,
     /// Whether the loop is in use at all: without `reuse_instance` there is no order to keep.
     looping: bool,
     reported: [bool; 4],
@@ -23,24 +46,23 @@ pub(crate) struct OrderWatch {
 
 impl OrderWatch {
     pub fn new() -> OrderWatch {
-        OrderWatch { phase: Phase::Init, looping: false, reported: [false; 4] }
+        OrderWatch { phase: Phase::Init, going: u8::MAX, looping: false, reported: [false; 4] }
     }
 
     /// Another pass of the reuse loop begins.
     pub fn reuse(&mut self) {
         self.looping = true;
-        self.phase = Phase::Init;
+        self.enter(Phase::Init);
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        (self.phase, self.going) = (phase, phase.operators());
     }
 
     /// Whether using a port with this operator changes nothing: the loop is where it is used, and was so before.
     #[inline(always)]
     pub fn goes_on(&self, operator: Operator) -> bool {
-        !self.looping
-            || match self.phase {
-                Phase::Init => operator == Operator::FInit,
-                Phase::Steps => operator == Operator::OI || operator == Operator::S,
-                Phase::Final => operator == Operator::OF,
-            }
+        self.going & set(&[operator]) != 0
     }
 
     /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
@@ -57,7 +79,7 @@ impl OrderWatch {
             _ => return None,
         };
         if fine {
-            self.phase = next;
+            self.enter(next);
             return None;
         }
         if std::mem::replace(&mut self.reported[kind], true) {
@@ -90,6 +112,23 @@ mod tests {
                 [Operator::FInit, Operator::OI, Operator::S, Operator::OI, Operator::S, Operator::OF]
             {
                 assert_eq!(watch.used(operator), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_loop_goes_on_where_a_use_changes_nothing() {
+        let all = [Operator::FInit, Operator::OI, Operator::S, Operator::OF];
+        let mut watch = OrderWatch::new();
+        assert!(all.iter().all(|&operator| watch.goes_on(operator)));
+        watch.reuse();
+        for used in all {
+            watch.used(used);
+            let phase = watch.phase;
+            for next in all {
+                let mut then = OrderWatch { reported: [false; 4], ..watch };
+                let changed = then.used(next).is_some() || then.phase != phase;
+                assert_eq!(watch.goes_on(next), !changed, "{next} after {used}");
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::lent::Loan;
 use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
 use ligament_model::Operator;
-use ligament_shm::endpoint::{Contiguous, Nothing};
+use ligament_shm::endpoint::AsBefore;
 use ligament_wire::{ArrayKind, HeaderWords};
 
 /// An array to be sent that is most likely like the one before it. Other languages compare their own description in
@@ -46,7 +46,7 @@ impl Instance {
     pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: Times) -> bool {
         let Some((_, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
-        endpoint.send_ordinary(channel, &header(times), &Nothing)
+        endpoint.send_ordinary(channel, &header(times), None)
     }
 
     /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and nothing done, if
@@ -63,8 +63,8 @@ impl Instance {
         let Some(kind) = head.kind() else { return false };
         let Some(data) = array.elements(kind) else { return false };
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
-        let source = Contiguous { head: head.bytes(), number: head.number(), data };
-        endpoint.send_ordinary(channel, &header(times), &source)
+        let body = AsBefore { number: head.number(), body_len: head.body_len(), data };
+        endpoint.send_ordinary(channel, &header(times), Some(body))
     }
 
     /// Sends what a loan holds, if that is to be copied.

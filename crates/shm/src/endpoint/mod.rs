@@ -21,7 +21,7 @@ pub use arrived::Arrived;
 pub use carried::{Bed, Body};
 pub use send::Loan;
 pub use served::{Idle, Needs, Overdrawn};
-pub use source::{Contiguous, Nothing, Source};
+pub use source::{AsBefore, Contiguous, Nothing, Source};
 
 use crate::area::{Front, Layout};
 use crate::barrier;

@@ -5,7 +5,7 @@
 use super::arrived::Known;
 use super::peers::{InPeer, InRing};
 use super::receive::{comes_soon, cost};
-use super::source::Source;
+use super::source::AsBefore;
 use super::{Custodian, Endpoint, InChannel, UNTIMED};
 use crate::board::FOR_MESSAGES;
 use crate::ring::BODY_BYTES;
@@ -16,27 +16,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 impl<C: Custodian> Endpoint<C> {
     /// Sends an ordinary message on one channel. False, and nothing done, if it is none.
     #[inline(always)]
-    pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, source: &impl Source) -> bool {
-        let (held, len) = (source.body_len(), source.parts_len());
+    pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, body: Option<AsBefore<'_>>) -> bool {
+        let held = body.as_ref().map_or(0, |body| body.body_len);
         let channel = &mut self.sends[index];
         let peer = &mut self.out[channel.peer];
         let Some(ring) = &mut peer.ring else { return false };
-        let block_pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
-        let alike =
-            source.number() != 0 && source.number() == channel.last_head && len <= UNTIMED && block_pays;
         let under_way = channel.sent.saturating_sub(channel.credited) + cost(held);
-        let at_hand = under_way <= channel.at_once && ring.writer.has_room() && !peer.ended;
-        if !at_hand || !(held == 0 || alike) {
+        if under_way > channel.at_once || !ring.writer.has_room() || peer.ended {
             return false;
         }
-        let block = if held == 0 { None } else { self.pool.for_copy(len) };
-        let words = match &block {
-            None if held != 0 => return false,
-            None => header.on(channel.id, channel.sequence, source.parts(), 0),
-            Some(block) => {
-                // SAFETY: the block has room for `len` bytes, and nobody else knows of it yet.
-                source.write_parts(unsafe { std::slice::from_raw_parts_mut(block.start, len as usize) });
-                header.on(channel.id, channel.sequence, source.parts(), block.place).placed_as_before()
+        let mut block = None;
+        let words = match body {
+            None => header.on(channel.id, channel.sequence, 0, 0),
+            Some(AsBefore { number, data, .. }) => {
+                let pays = held > BODY_BYTES as u64 || self.pool.had_many_small();
+                let alike = pays && number == channel.last_head;
+                let Some(found) = self.pool.for_copy(data.len() as u64).filter(|_| alike) else { return false };
+                // SAFETY: the block has room for as many bytes, and nobody else knows of it yet.
+                unsafe { std::slice::from_raw_parts_mut(found.start, data.len()) }.copy_from_slice(data);
+                let place = found.place;
+                block = Some(found);
+                header.on(channel.id, channel.sequence, 1, place).placed_as_before()
             }
         };
         ring.writer.publish(&words.0, &[]);

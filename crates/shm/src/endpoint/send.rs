@@ -59,14 +59,16 @@ impl<C: Custodian> Endpoint<C> {
     /// the message was then sent to nobody. Otherwise as for waiting.
     #[inline]
     pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
-        match *to {
-            [only] if self.send_ordinary(only, &header, source) => Ok(()),
-            _ => {
-                let sent = self.send_generally(to, header, source);
-                self.make_way_if_rang();
-                sent
+        if let &[only] = to {
+            let body = source.as_before();
+            let ordinary = body.is_some() || source.body_len() == 0;
+            if ordinary && self.send_ordinary(only, &header, body) {
+                return Ok(());
             }
         }
+        let sent = self.send_generally(to, header, source);
+        self.make_way_if_rang();
+        sent
     }
 
     #[inline(never)]

@@ -31,6 +31,12 @@ pub trait Source {
     fn write_body(&self, to: &mut [u8]);
     /// Writes a piece of the body; `to` is as long.
     fn copy_range(&self, range: Range<u64>, to: &mut [u8]);
+    /// The body, if it is one array's whose head has a number.
+    #[inline]
+    fn as_before(&self) -> Option<AsBefore<'_>> {
+        let data = self.elements().filter(|_| self.number() != 0)?;
+        Some(AsBefore { number: self.number(), body_len: self.body_len(), data })
+    }
 }
 
 impl Source for Plan<'_, '_> {
@@ -96,6 +102,16 @@ impl Source for Nothing {
     fn write_body(&self, _: &mut [u8]) {}
 
     fn copy_range(&self, _: Range<u64>, _: &mut [u8]) {}
+}
+
+/// One array whose elements lie together and whose head came before: all that an ordinary message needs of its body.
+pub struct AsBefore<'a> {
+    /// The head's number, which is not 0: see `Source::number`.
+    pub number: u64,
+    /// Bytes of the whole body.
+    pub body_len: u64,
+    /// The elements.
+    pub data: &'a [u8],
 }
 
 /// The commonest body: one array whose elements lie together.
