@@ -156,7 +156,9 @@ impl std::error::Error for Problems {}
 /// a third of its letters differ (two neighbours swapped count once), or only the case does.
 pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = misspelt.to_lowercase();
-    let allowed = (misspelt.chars().count().max(3) / 3).min(4);
+    let letters = misspelt.chars().count();
+    // Of one letter nothing would be left that is alike.
+    let allowed = (letters.max(3) / 3).min(4).min(letters.saturating_sub(1));
     known
         .into_iter()
         .map(|k| (strsim::osa_distance(&lower, &k.to_lowercase()), k))
@@ -180,6 +182,7 @@ mod tests {
     fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_does_not() {
         let known = ["components", "conduits", "ports"];
         assert_eq!(nearest("componnets", known), Some("components"));
+        assert_eq!((nearest("b", ["a", "c"]), nearest("B", ["b"])), (None, Some("b")));
         assert_eq!(nearest("Conduits", known), Some("conduits"));
         assert_eq!(nearest("elephants", known), None);
     }

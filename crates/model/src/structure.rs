@@ -202,7 +202,7 @@ impl<'a> Check<'a, '_> {
             let path = parts_to_string(path);
             let names: Vec<String> = self.model.components.keys().map(Reference::to_string).collect();
             let advice = match nearest(&path, names.iter().map(String::as_str)) {
-                Some(meant) => format!("did you mean \"{meant}.{port}\"?"),
+                Some(meant) => self.component_meant(meant, port, side),
                 None if names.is_empty() => "add the component under \"components:\"".into(),
                 None => format!("add it under \"components:\", or use one of: {}", listed(&names)),
             };
@@ -323,6 +323,20 @@ impl<'a> Check<'a, '_> {
                 .unwrap_or_else(|| format!("declare \"{port}\" among its ports under {section}")),
         };
         self.error("unknown-port", at, format!("the component \"{name}\" has no port \"{port}\""), advice);
+    }
+
+    /// Which component was most likely meant, and which port of it, as far as it has that.
+    fn component_meant(&self, meant: &str, port: &Identifier, side: Side) -> String {
+        let named = |component: &&Reference| component.to_string() == meant;
+        let component = self.model.components.keys().find(named).map_or(&[][..], Reference::parts);
+        let ports = self.model.components.get_index_of(component).map(|index| &self.ports[index]);
+        let has_others = ports.is_some_and(|ports| {
+            !ports.contains_key(port) && ports.values().any(|declared| !declared.inferred)
+        });
+        match self.port_advice(component, side).filter(|_| has_others) {
+            Some(advice) => format!("did you mean \"{meant}\"? {advice}"),
+            None => format!("did you mean \"{meant}.{port}\"?"),
+        }
     }
 
     /// "it sends on: a, b", if it has such ports.
