@@ -25,6 +25,11 @@ def test_loans_of_all_sizes_arrive_whole_however_often_their_memory_is_lent(pref
     assert ran.status == 0, ran.output()
 
 
+def test_an_array_unlike_the_one_before_in_one_thing_only_arrives_as_what_it_is(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "alike.c"), program(HERE / "echo.c")))
+    assert ran.status == 0, ran.output()
+
+
 def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.c"), program(HERE / "echo.c")))
     assert ran.status == 0, ran.output()

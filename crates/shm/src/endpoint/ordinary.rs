@@ -9,9 +9,12 @@ use super::source::AsBefore;
 use super::{Custodian, Endpoint, InChannel, UNTIMED};
 use crate::board::FOR_MESSAGES;
 use crate::ring::BODY_BYTES;
-use crate::slab::unpacked;
+use crate::slab::{unpacked, AT_HAND};
 use ligament_wire::{flags, ArrayKind, HeaderWords, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+// What lies at hand is copied without a look at the clock.
+const _: () = assert!(AT_HAND <= UNTIMED);
 
 impl<C: Custodian> Endpoint<C> {
     /// Sends an ordinary message on one channel. False, and nothing done, if it is none.

@@ -19,7 +19,7 @@ const SHARED_CLASSES: usize = 9;
 const SHARED_SLAB: u64 = 2 << 20;
 /// Of blocks up to this size a free one is taken before the readers' memory is looked into: that look costs a cache
 /// line's journey, more than the memory of some blocks more.
-const AT_HAND: u64 = 64 << 10;
+pub(crate) const AT_HAND: u64 = 64 << 10;
 /// But not while this many are out, or a sender that never pauses would walk through all its memory.
 const ROTATING: usize = 8;
 /// Small messages that are not worth a slab.
