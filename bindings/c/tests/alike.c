@@ -48,7 +48,7 @@ static void goes_there_and_back(const lig_array *array) {
 }
 
 int main(void) {
-    static const int64_t transposed[] = {8, 128};
+    static const int64_t transposed[] = {8, 64};
     static const char *const names[] = {"x", "y"};
     const lig_array usual = {.dtype = LIG_UINT64, .ndim = 2, .shape = {8, 32}, .data = elements};
     lig_array others[9], wrong[5];
@@ -58,7 +58,7 @@ int main(void) {
     others[1].shape[0] = 32, others[1].shape[1] = 8;
     others[2].ndim = 1, others[2].shape[0] = LENGTH;
     others[3].order = LIG_COLUMN_MAJOR;
-    others[4].shape[0] = 16, others[4].shape[1] = 16, others[4].strides = transposed;
+    others[4].strides = transposed;
     others[5].names = (const char *const *)names;
     others[6].unit = "m";
     others[7].shape[1] = 16;
