@@ -346,6 +346,11 @@ pub(crate) fn order(code: lig_order_code) -> Result<Order, Error> {
     }
 }
 
+#[cold]
+fn no_such_order(code: lig_order_code) -> Error {
+    Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))
+}
+
 /// The code of an order.
 #[inline(always)]
 pub(crate) fn order_code(order: Order) -> lig_order_code {
@@ -353,11 +358,6 @@ pub(crate) fn order_code(order: Order) -> lig_order_code {
         Order::RowMajor => lig_order::LIG_ROW_MAJOR as i32,
         Order::ColumnMajor => lig_order::LIG_COLUMN_MAJOR as i32,
     }
-}
-
-#[cold]
-fn no_such_order(code: lig_order_code) -> Error {
-    Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))
 }
 
 pub(crate) fn operator(code: lig_operator_code) -> Result<Operator, Error> {

@@ -1,6 +1,6 @@
 //! The head of the array that a port sent last: the next one is mostly alike, so that there is nothing to plan.
 
-use ligament_wire::{align_part, array_head, ArrayKind, ArrayMeta, DType, Order, WireError};
+use ligament_wire::{array_head, ArrayKind, ArrayMeta, DType, Order, WireError};
 
 /// The head that a port sent last.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub(crate) struct Head {
     kind: Option<ArrayKind>,
     bytes: Vec<u8>,
     number: u64,
-    /// Bytes of the whole body of an array of that kind.
+    /// Bytes of the whole body.
     body_len: u64,
 }
 
@@ -32,7 +32,7 @@ impl Head {
         self.kind.as_ref()
     }
 
-    /// Bytes of the whole body of an array of its kind.
+    /// Bytes of the whole body of an array with this head.
     #[inline]
     pub fn body_len(&self) -> u64 {
         self.body_len
@@ -71,16 +71,16 @@ impl Head {
         Ok(kind.bytes())
     }
 
-    /// Becomes the head for an array with names or a unit, and says how many bytes its elements take.
+    /// Becomes the head for an array with names or a unit.
     pub fn plan_with(
         &mut self,
         dtype: DType,
         shape: &[u64],
         order: Order,
         meta: &ArrayMeta,
-    ) -> Result<usize, WireError> {
+    ) -> Result<(), WireError> {
         (self.kind, self.number) = (None, 0);
-        let body_len = array_head(dtype, shape, order, Some(meta), &mut self.bytes)?;
-        Ok(body_len.saturating_sub(align_part(self.bytes.len() as u64)) as usize)
+        self.body_len = array_head(dtype, shape, order, Some(meta), &mut self.bytes)?;
+        Ok(())
     }
 }

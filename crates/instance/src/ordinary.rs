@@ -10,7 +10,7 @@ use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
 use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
-use ligament_wire::{ArrayKind, HeaderWords};
+use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
 
 /// An array to be sent that is most likely like the one before it. Other languages compare their own description in
 /// place, so that nothing of it is checked or copied then.
@@ -19,6 +19,22 @@ pub trait PlainArray<'a> {
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]>;
 }
 
+/// Whether an array's elements lie together, and it has neither names nor a unit.
+pub(crate) fn is_plain(array: &ArrayRef<'_>) -> bool {
+    let meta = !array.names.is_empty() || array.unit.is_some();
+    array.strides.is_none() && array.offset == 0 && !meta
+}
+
+impl<'a> PlainArray<'a> for &ArrayRef<'a> {
+    #[inline]
+    fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {
+        let ArrayRef { dtype, shape, order, data, .. } = *self;
+        let alike = kind.is(dtype, shape, order) && data.len() == kind.bytes();
+        (alike && is_plain(self)).then_some(data)
+    }
+}
+
+/// What a loan holds, if that is to be copied.
 impl<'a> PlainArray<'a> for &'a Loan {
     #[inline(always)]
     fn elements(self, kind: &ArrayKind) -> Option<&'a [u8]> {
@@ -65,12 +81,6 @@ impl Instance {
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
         let body = AsBefore { number: head.number(), body_len: head.body_len(), data };
         endpoint.send_ordinary(channel, &header(times), Some(body))
-    }
-
-    /// Sends what a loan holds, if that is to be copied.
-    #[inline(always)]
-    pub(crate) fn send_draft_ordinary(&mut self, port: impl PortName, times: Times, loan: &Loan) -> bool {
-        self.send_array_as_before(port, times, loan)
     }
 
     /// Receives a message, if it comes soon.
@@ -126,4 +136,42 @@ fn header(times: Times) -> HeaderWords {
 #[inline(always)]
 fn times(header: &HeaderWords) -> Times {
     Times { timestamp: header.timestamp(), next_timestamp: header.next_timestamp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_wire::{DType, Order};
+
+    #[test]
+    fn an_array_is_like_the_one_before_only_if_all_of_it_is() {
+        let data = [0; 48];
+        let usual = ArrayRef {
+            dtype: DType::Float64,
+            shape: &[2, 3],
+            strides: None,
+            order: Order::RowMajor,
+            data: &data,
+            offset: 0,
+            names: &[],
+            unit: None,
+        };
+        let kind = ArrayKind::new(usual.dtype, usual.shape, usual.order).unwrap();
+        assert_eq!(usual.elements(&kind), Some(&data[..]));
+        let names = ["x".to_owned(), "y".to_owned()];
+        let others = [
+            ArrayRef { dtype: DType::UInt64, ..usual },
+            ArrayRef { shape: &[3, 2], ..usual },
+            ArrayRef { shape: &[6], ..usual },
+            ArrayRef { order: Order::ColumnMajor, ..usual },
+            ArrayRef { strides: Some(&[24, 8]), ..usual },
+            ArrayRef { offset: 8, ..usual },
+            ArrayRef { data: &data[..40], ..usual },
+            ArrayRef { names: &names, ..usual },
+            ArrayRef { unit: Some("m"), ..usual },
+        ];
+        for other in &others {
+            assert_eq!(other.elements(&kind), None, "{other:?}");
+        }
+    }
 }

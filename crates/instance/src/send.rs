@@ -5,6 +5,7 @@ use crate::head::Head;
 use crate::instance::Instance;
 use crate::lent::{Lent, Loan};
 use crate::message::{Outgoing, Times};
+use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
 use ligament_model::Settings;
@@ -73,8 +74,8 @@ impl Instance {
         self.endpoint.send(to, header, &plan).map_err(|error| self.while_sending(error, port, slot))
     }
 
-    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way.
-    #[inline]
+    /// Sends one array; else as `send`. An array whose elements lie together takes a shorter way, and one like the one before
+    /// it the shortest.
     pub fn send_array(
         &mut self,
         port: impl PortName,
@@ -82,8 +83,10 @@ impl Instance {
         array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
-        let meta = !array.names.is_empty() || array.unit.is_some();
-        if array.strides.is_none() && array.offset == 0 && !meta {
+        if slot.is_none() && self.send_array_as_before(port, times, &array) {
+            return Ok(());
+        }
+        if is_plain(&array) {
             return self.send_array_generally(port, times, array, slot);
         }
         let Times { timestamp, next_timestamp } = times;
@@ -214,7 +217,7 @@ impl Instance {
         slot: Option<u32>,
         settings: Option<&Settings>,
     ) -> Result<(), Error> {
-        if slot.is_none() && settings.is_none() && self.send_draft_ordinary(port, times, &loan) {
+        if slot.is_none() && settings.is_none() && self.send_array_as_before(port, times, &loan) {
             self.return_loan(loan);
             return Ok(());
         }
@@ -266,12 +269,11 @@ impl Instance {
         let here = &mut self.table.ports[port];
         let planned_head = here.head.get_or_insert_with(Box::default);
         let planned = match loan.meta() {
-            None => planned_head.plan(dtype, shape, order, &mut self.heads),
+            None => planned_head.plan(dtype, shape, order, &mut self.heads).map(|_| ()),
             Some(meta) => planned_head.plan_with(dtype, shape, order, meta),
         };
-        let bytes = planned.expect("it was checked when the loan was given") as u64;
-        let body_len = ligament_wire::align_part(planned_head.bytes().len() as u64) + bytes;
-        let head = (planned_head.bytes(), planned_head.number());
+        planned.expect("it was checked when the loan was given");
+        let (head, body_len) = ((planned_head.bytes(), planned_head.number()), planned_head.body_len());
         let sent = self.endpoint.send_loan(&here.slots[slot], header, &mut loan, head, body_len);
         self.spare.put(loan);
         sent.map_err(|error| self.while_sending(error, port, slot))

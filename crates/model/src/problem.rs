@@ -157,7 +157,7 @@ impl std::error::Error for Problems {}
 pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = misspelt.to_lowercase();
     let letters = misspelt.chars().count();
-    // Of one letter nothing would be left that is alike.
+    // Of a word of one letter nothing would be left.
     let allowed = (letters.max(3) / 3).min(4).min(letters.saturating_sub(1));
     known
         .into_iter()

@@ -327,13 +327,14 @@ impl<'a> Check<'a, '_> {
 
     /// Which component was most likely meant, and which port of it, as far as it has that.
     fn component_meant(&self, meant: &str, port: &Identifier, side: Side) -> String {
-        let named = |component: &&Reference| component.to_string() == meant;
-        let component = self.model.components.keys().find(named).map_or(&[][..], Reference::parts);
-        let ports = self.model.components.get_index_of(component).map(|index| &self.ports[index]);
-        let has_others = ports.is_some_and(|ports| {
+        let has_others = |index: usize| {
+            let ports = &self.ports[index];
             !ports.contains_key(port) && ports.values().any(|declared| !declared.inferred)
-        });
-        match self.port_advice(component, side).filter(|_| has_others) {
+        };
+        let mut components = self.model.components.keys().enumerate();
+        let component = components.find(|(_, name)| name.to_string() == meant);
+        let other = component.filter(|&(index, _)| has_others(index));
+        match other.and_then(|(_, name)| self.port_advice(name.parts(), side)) {
             Some(advice) => format!("did you mean \"{meant}\"? {advice}"),
             None => format!("did you mean \"{meant}.{port}\"?"),
         }

@@ -8,17 +8,13 @@ use super::wait::{Awaiting, Deadline};
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
-use crate::ring::{RingReader, BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
-use crate::slab::{unpacked, Pool};
+use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
+use crate::slab::unpacked;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Close looks at one ring for a message that is expected at once: some 3 µs.
-const CLOSE: u32 = 500;
-/// Looks at it from then on before the general wait begins: some 10 µs.
-const EAGER: u32 = 400;
 /// Views above this are counted exactly at once.
 const LARGE: u64 = 64 << 10;
 /// Releases that wait are told after so many messages, if no quiet moment comes before.
@@ -126,23 +122,6 @@ impl<C: Custodian> Endpoint<C> {
             return Ok(());
         }
         self.receive_generally(index, deadline, header, to)
-    }
-
-    /// Whether the next message of a channel can only be the next of its ring, and stands there or is worth a short wait
-    /// (`comes_soon`), for which all is made ready.
-    #[inline(always)]
-    pub(super) fn may_come_soon(&mut self, index: usize) -> bool {
-        let channel = &self.receives[index];
-        let peer = &self.inn[channel.peer];
-        let Some(ring) = peer.ring.as_ref().filter(|_| channel.queue.is_empty()) else { return false };
-        if ring.reader.ready() {
-            return true;
-        }
-        if peer.far || !self.board.may_spin() {
-            return false;
-        }
-        self.tidy();
-        true
     }
 
     /// Every other message, and every other wait.
@@ -416,39 +395,6 @@ impl<C: Custodian> Endpoint<C> {
         message.bytes = Bytes::from(body);
         Ok(Some(index))
     }
-}
-
-/// Whether the next slot of a ring is there, after a short wait in which free memory is made ready for what is sent next.
-#[inline(always)]
-pub(super) fn comes_soon(reader: &RingReader, pool: &mut Pool, custodian: &impl Custodian) -> bool {
-    let mut more = true;
-    for _ in 0..CLOSE {
-        if reader.ready() {
-            return true;
-        }
-        more = more && pool.claim(|| custodian.now());
-        if !more {
-            look_closely();
-        }
-    }
-    (0..EAGER).any(|_| {
-        std::hint::spin_loop();
-        reader.ready()
-    })
-}
-
-/// Between two looks at a line that is most likely written soon. `spin_loop` would wait for 27 ns here (Zen 5), which the
-/// message is late by half of; without anything the processor would have looks under way when the line comes, and throw
-/// away what follows them (5 ns). This waits until the last look is over, and takes 5 ns itself.
-#[inline(always)]
-fn look_closely() {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of this kind has it, and it touches nothing.
-    unsafe {
-        std::arch::x86_64::_mm_lfence();
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    std::hint::spin_loop();
 }
 
 /// Reads the body of the peeked slot and takes the slot. `known` is that of the message's channel.
