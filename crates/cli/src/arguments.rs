@@ -43,6 +43,9 @@ enum Command {
     Agent(Agent),
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
+    Play(crate::play::Play),
+    #[command(hide = true)]
+    PlayPart(crate::play::PlayPart),
     /// Show how a run stands: who computes, who waits for whom.
     Status(Status),
     /// Show the log of a run, or what one instance printed.
@@ -347,6 +350,8 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Site(site) => crate::site::site(&site),
         Command::Agent(agent) => crate::agent::agent(&agent),
         Command::Check(check) => crate::check::check(&check),
+        Command::Play(play) => crate::play::play(&play),
+        Command::PlayPart(part) => crate::play::part(&part),
         Command::Status(status) => crate::client::status(&status),
         Command::Logs(logs) => crate::logs::logs(&logs),
         Command::Peek(peek) => crate::peek::peek(&peek),

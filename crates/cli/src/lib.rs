@@ -21,6 +21,7 @@ mod observe;
 mod paths;
 mod peek;
 mod places;
+mod play;
 mod remote;
 mod run;
 pub mod runtime;

@@ -392,27 +392,44 @@ impl Instance {
         }
         self.over = true;
         for port in 0..self.table.ports.len() {
-            if !self.table.ports[port].operator.sends() {
-                continue;
-            }
-            self.end_shared(port)?;
-            for slot in 0..self.table.ports[port].ended.len() {
-                if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
-                    continue;
-                }
-                for i in 0..self.table.ports[port].slots[slot].len() {
-                    let channel = self.table.ports[port].slots[slot][i];
-                    self.endpoint.end_channel(channel).map_err(|error| {
-                        Error::during(error, || {
-                            format!("closing port {}", self.table.ports[port].describe(slot))
-                        })
-                    })?;
-                }
+            if self.table.ports[port].operator.sends() {
+                self.end_conduits(port)?;
             }
         }
         self.endpoint.end(false);
         let told = self.endpoint.sign_off();
         told.map_err(|error| Error::during(error, || "signing off".into()))
+    }
+
+    /// Ends the conduits of one port: its receivers meet their end while this instance goes on. Nothing can be sent there
+    /// any more. For what stands in for another instance; a submodel ends all of them by `finish`.
+    ///
+    /// # Errors
+    /// `Usage` for a port that is not there or does not send.
+    #[doc(hidden)]
+    pub fn end_port(&mut self, port: &str) -> Result<(), Error> {
+        self.alive()?;
+        let index = self.table.find(port)?;
+        match self.table.ports[index].operator.sends() {
+            true => self.end_conduits(index),
+            false => Err(self.table.ports[index].receives_only()),
+        }
+    }
+
+    fn end_conduits(&mut self, port: usize) -> Result<(), Error> {
+        self.end_shared(port)?;
+        for slot in 0..self.table.ports[port].ended.len() {
+            if std::mem::replace(&mut self.table.ports[port].ended[slot], true) {
+                continue;
+            }
+            for i in 0..self.table.ports[port].slots[slot].len() {
+                let channel = self.table.ports[port].slots[slot][i];
+                self.endpoint.end_channel(channel).map_err(|error| {
+                    Error::during(error, || format!("closing port {}", self.table.ports[port].describe(slot)))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// It is over without having ended: the run fails, and not because of it.
