@@ -81,7 +81,7 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
     match map.get("ligament_case").map(|node| &node.kind) {
         Some(Kind::Int(1, _)) => {}
         _ => reader.error(
-            "not-a-case",
+            "bad-case",
             &root.at,
             "this is no case of version 1",
             "begin it with \"ligament_case: 1\"",
@@ -152,7 +152,7 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
         (None, Some(port)) => (false, port),
         _ => {
             let message = "a message goes to one port of the submodel, or comes from one";
-            reader.error("bad-message", &node.at, message, "give it \"to:\" or \"from:\"");
+            reader.error("bad-case", &node.at, message, "give it \"to:\" or \"from:\"");
             return None;
         }
     };
@@ -163,13 +163,13 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => "name it under \"ports:\"".to_owned(),
         };
-        reader.error("no-such-port", &name.at, format!("the case has no port \"{port}\""), advice);
+        reader.error("bad-case", &name.at, format!("the case has no port \"{port}\""), advice);
         return None;
     };
     if known.operator.receives() != to {
         let (does, word) = if to { ("sends", "from") } else { ("receives", "to") };
         let message = format!("the submodel {does} on the port \"{port}\" ({})", known.operator.name());
-        reader.error("bad-message", &name.at, message, format!("write \"{word}: {port}\""));
+        reader.error("bad-case", &name.at, message, format!("write \"{word}: {port}\""));
         return None;
     }
     let slot = match map.get("slot") {
@@ -184,7 +184,7 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
                 "take \"slot:\" away, or call the port \"name[]\"",
             ),
         };
-        reader.error("bad-message", &node.at, message, advice);
+        reader.error("bad-case", &node.at, message, advice);
         return None;
     }
     let timestamp = match map.get("timestamp") {

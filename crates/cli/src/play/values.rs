@@ -63,7 +63,7 @@ fn read_complex(reader: &mut Reader, node: &Node) -> Option<Value> {
         }
         _ => {
             reader.error(
-                "bad-value",
+                "bad-case",
                 &node.at,
                 "a complex number is a list of two numbers",
                 "write [1.5, -2.0]",
@@ -80,7 +80,7 @@ fn read_bytes(reader: &mut Reader, node: &Node) -> Option<Value> {
         _ => None,
     };
     if bytes.is_none() {
-        reader.error("bad-value", &node.at, "bytes are a text in base 64", "write them as base64 gives them");
+        reader.error("bad-case", &node.at, "bytes are a text in base 64", "write them as base64 gives them");
     }
     bytes.map(|bytes| Value::Bytes(bytes.into()))
 }
@@ -107,7 +107,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
             if known.is_none() {
                 let names: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
                 let advice = format!("use one of: {}", names.join(", "));
-                reader.error("bad-value", &node.at, format!("there is no element type \"{name}\""), advice);
+                reader.error("bad-case", &node.at, format!("there is no element type \"{name}\""), advice);
             }
             known?
         }
@@ -119,7 +119,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     }
     if let Some(node) = fields.get("shape") {
         let Kind::Seq(extents) = &node.kind else {
-            reader.error("bad-value", &node.at, "a shape is a list of whole numbers", "write [3, 4]");
+            reader.error("bad-case", &node.at, "a shape is a list of whole numbers", "write [3, 4]");
             return None;
         };
         shape = extents.iter().map(|extent| reader.count(extent, "an extent", 0)).collect::<Option<_>>()?;
@@ -127,21 +127,21 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     let wanted = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
     if wanted != Some(elements.len()) {
         let message = format!("the shape {shape:?} does not take {} elements", elements.len());
-        reader.error("bad-value", &node.at, message, "give as many elements as the shape has");
+        reader.error("bad-case", &node.at, message, "give as many elements as the shape has");
         return None;
     }
     let mut bytes = Vec::with_capacity(elements.len() * dtype.size());
     for element in elements {
         if put(dtype, element, &mut bytes).is_none() {
             let message = format!("{} is no {}", element.describe(), dtype.name());
-            reader.error("bad-value", &element.at, message, "write a number that the element type can hold");
+            reader.error("bad-case", &element.at, message, "write a number that the element type can hold");
             return None;
         }
     }
     let mut meta = ArrayMeta { names: Vec::new(), unit: None, strides: None };
     if let Some(node) = fields.get("names") {
         let Kind::Seq(names) = &node.kind else {
-            reader.error("bad-value", &node.at, "the names of dimensions are a list", "write [x, y]");
+            reader.error("bad-case", &node.at, "the names of dimensions are a list", "write [x, y]");
             return None;
         };
         meta.names = names.iter().map(|name| reader.text(name, "a dimension's name")).collect::<Option<_>>()?;
@@ -153,7 +153,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     match Array::new(dtype, &extents, Order::RowMajor, bytes.into(), Some(meta)) {
         Ok(array) => Some(array),
         Err(error) => {
-            reader.error("bad-value", &node.at, error.to_string(), "correct the array");
+            reader.error("bad-case", &node.at, error.to_string(), "correct the array");
             None
         }
     }
@@ -177,7 +177,7 @@ fn flatten<'a>(
     }
     if shape.get(depth) != Some(&items.len()) {
         let message = format!("{} items, where the first list on this level has {}", items.len(), shape[depth]);
-        reader.error("bad-value", &node.at, message, "give all lists on one level the same length");
+        reader.error("bad-case", &node.at, message, "give all lists on one level the same length");
         return None;
     }
     items.iter().try_for_each(|item| flatten(reader, item, depth + 1, shape, elements))
