@@ -145,6 +145,8 @@ struct OutChannel {
 /// A channel that this endpoint receives on.
 struct InChannel {
     id: u32,
+    /// Where it begins, for people.
+    from: String,
     /// Index in `inn`.
     peer: usize,
     queue: VecDeque<Box<Arrived>>,
@@ -202,6 +204,8 @@ pub struct Endpoint<C> {
     fruitless: u32,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
+    /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
+    refused: Option<ShmError>,
     /// What an endpoint needs that serves many instances.
     served: Option<Box<served::Served>>,
 }
@@ -217,7 +221,7 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<Endpoint<C>, ShmError> {
         let Foundation { endpoint: index, board, area, outbox, layout, pinned_limit } = foundation;
         let board = Arc::new(Board::open(&board)?);
-        barrier::register(board.asymmetric());
+        barrier::join(board.asymmetric())?;
         if board.doorbell(index).is_none() {
             return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
@@ -263,6 +267,7 @@ impl<C: Custodian> Endpoint<C> {
                 numbers.insert(channel.id, i as u32);
                 InChannel {
                     id: channel.id,
+                    from: channel.peer_port.clone(),
                     peer,
                     queue: VecDeque::new(),
                     sequence: 0,
@@ -304,6 +309,7 @@ impl<C: Custodian> Endpoint<C> {
             fruitless: 0,
             interrupt: None,
             run_ends: None,
+            refused: None,
             served: None,
         };
         endpoint.board.wake_up(endpoint.bell());
