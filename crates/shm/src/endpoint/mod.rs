@@ -391,10 +391,7 @@ impl<C: Custodian> Endpoint<C> {
     pub(crate) fn hear_agent(&mut self) -> Result<(), ShmError> {
         let calls = self.bell().control();
         if calls == self.control_seen {
-            return match &self.run_ends {
-                Some(why) => Err(ShmError::RunEnds(why.clone())),
-                None => Ok(()),
-            };
+            return self.goes_on();
         }
         loop {
             match self.custodian.notices() {
@@ -407,9 +404,15 @@ impl<C: Custodian> Endpoint<C> {
         }
         // Not before: what could not be heard must be an error the next time, too.
         self.control_seen = calls;
-        match &self.run_ends {
-            Some(why) => Err(ShmError::RunEnds(why.clone())),
-            None => Ok(()),
+        self.goes_on()
+    }
+
+    /// Whether nothing that was heard or met before stands in the way of going on.
+    fn goes_on(&self) -> Result<(), ShmError> {
+        match (&self.run_ends, &self.refused) {
+            (Some(why), _) => Err(ShmError::RunEnds(why.clone())),
+            (None, Some(refused)) => Err(refused.clone()),
+            (None, None) => Ok(()),
         }
     }
 

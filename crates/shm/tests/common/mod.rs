@@ -140,7 +140,7 @@ impl Domain {
             peer,
             credit: self.conduits[..id].iter().filter(|earlier| earlier.to == c.to).count() as u32,
             budget: c.budget,
-            peer_port: String::new(),
+            peer_port: format!("instance{peer}.{}", if peer == c.to { "in" } else { "out" }),
             limit: message_limit,
         };
         let all = || self.conduits.iter().enumerate();
