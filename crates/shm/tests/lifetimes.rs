@@ -7,6 +7,7 @@ mod common;
 
 use common::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Body, Contiguous, Source};
+use ligament_shm::memory::Mapping;
 use ligament_shm::ring::Announcement;
 use ligament_shm::slab::packed;
 use ligament_shm::status::{now, State};
@@ -255,4 +256,13 @@ fn forbid_membarrier() {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
     }
+}
+
+#[test]
+fn what_a_process_has_no_room_to_map_is_no_memory_and_says_how_much() {
+    let fd = ligament_shm::memory::create("slab", 4096).unwrap();
+    let refused = Mapping::writable(&fd, 0, 1 << 50).map(|_| ());
+    let Err(error @ ShmError::OutOfMemory { bytes, .. }) = &refused else { panic!("{refused:?}") };
+    assert_eq!(*bytes, 1 << 50);
+    assert!(error.to_string().contains("map no more"), "{error}");
 }
