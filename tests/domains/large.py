@@ -66,7 +66,7 @@ def plan(seed, ways):
     chance = random.Random(seed)
     way, moment = ways[seed % len(ways)], chance.choice(MOMENTS)
     places = chance.choice([(1, 2), (0, 1), (1, 0)])
-    size = chance.choice([8, 8, 12, 16, 24, 32, 48]) << 20
+    size = chance.choice([8, 8, 8, 8, 12, 16, 24, 32, 48, 64, 128, 300]) << 20
     # A message takes some milliseconds for 8 MiB, on an idle machine: what is spread over a few times as long falls into
     # every phase.
     delay = chance.choice([0, chance.uniform(0, size / 1e9), chance.uniform(0, 6 * size / 1e9)])
@@ -165,7 +165,8 @@ class Run:
         invitation = self.directory / "invitation"
         self.until(lambda: invitation.exists() or self.processes[0].poll() is not None, "there is no invitation")
         for domain in range(1, domains + 1):
-            self.start("agent", "--join", invitation, "--domain", domain, "--listen", "127.0.0.1", "--patience", "5s")
+            self.start("agent", "--join", invitation, "--domain", domain, "--listen", "127.0.0.1", "--patience",
+                       "2s" if plan.way == "head" else "60s")
 
     def pid_of(self, name):
         """An instance's process."""
