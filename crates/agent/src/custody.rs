@@ -57,7 +57,7 @@ impl Custody {
     pub fn new(plan: &Plan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
         let n = plan.instances.len();
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
-        let asymmetric = barrier::register(true);
+        let asymmetric = barrier::register();
         let board = Board::create(&board_fd, n.max(1), cores, asymmetric)?;
         let layout = |i: usize| Layout {
             channels: wiring.incoming(i as u32),

@@ -3,7 +3,11 @@
 //! registered process (membarrier(2), GLOBAL_EXPEDITED). Where the kernel refuses, both are full fences.
 
 #[cfg(not(loom))]
-use std::sync::atomic::{compiler_fence, fence, AtomicU8, Ordering};
+use crate::memory::ShmError;
+#[cfg(not(loom))]
+use rustix::io::Errno;
+#[cfg(not(loom))]
+use std::sync::atomic::{compiler_fence, fence, AtomicBool, AtomicU8, Ordering};
 
 #[cfg(not(loom))]
 const UNKNOWN: u8 = 0;
@@ -12,8 +16,12 @@ const ASYMMETRIC: u8 = 1;
 #[cfg(not(loom))]
 const SYMMETRIC: u8 = 2;
 
+/// What `light` is, in this process.
 #[cfg(not(loom))]
 static MODE: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// Whether this process is registered: then `heavy` is for those whose `light` is a compiler fence.
+#[cfg(not(loom))]
+static REGISTERED: AtomicBool = AtomicBool::new(false);
 
 #[cfg(not(loom))]
 const REGISTER_GLOBAL_EXPEDITED: libc::c_int = 1 << 2;
@@ -26,15 +34,39 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Registers this process for the asymmetric fence. Every process of a domain must use the same kind, so the
-/// agent tries first and hands its answer (`asymmetric`) out on the board.
-///
-/// Returns whether the asymmetric fence is in force; asked for `false`, it always is the full fence.
+/// Registers this process for the asymmetric fence, if it can be had, and says whether it is in force. Every process of a
+/// domain must use the same kind: the agent calls this, and hands the answer out on the board.
 #[cfg(not(loom))]
-pub fn register(asymmetric: bool) -> bool {
-    let ok = asymmetric && membarrier(REGISTER_GLOBAL_EXPEDITED);
-    MODE.store(if ok { ASYMMETRIC } else { SYMMETRIC }, Ordering::SeqCst);
+pub fn register() -> bool {
+    let ok = membarrier(REGISTER_GLOBAL_EXPEDITED);
+    if ok {
+        REGISTERED.store(true, Ordering::SeqCst);
+        // Where a domain with full fences was joined before, full fences do for both.
+        let _ = MODE.compare_exchange(UNKNOWN, ASYMMETRIC, Ordering::SeqCst, Ordering::SeqCst);
+    } else {
+        MODE.store(SYMMETRIC, Ordering::SeqCst);
+    }
     ok
+}
+
+/// Uses the kind of fence that the agent of a domain has found.
+///
+/// # Errors
+/// This process is refused what its agent has: senders would not see that it sleeps.
+#[cfg(not(loom))]
+pub fn join(asymmetric: bool) -> Result<(), ShmError> {
+    if !asymmetric {
+        MODE.store(SYMMETRIC, Ordering::SeqCst);
+        return Ok(());
+    }
+    match register() {
+        true => Ok(()),
+        false => Err(ShmError::System {
+            call: "membarrier, which this process must be allowed as the others of its run are (is there a seccomp \
+                   filter for this one alone?)",
+            error: Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS),
+        }),
+    }
 }
 
 /// Between a publication and the look at the other side's flag.
@@ -52,7 +84,7 @@ pub fn light() {
 #[cfg(not(loom))]
 pub fn heavy() {
     fence(Ordering::SeqCst);
-    if MODE.load(Ordering::Relaxed) == ASYMMETRIC {
+    if REGISTERED.load(Ordering::Relaxed) {
         membarrier(GLOBAL_EXPEDITED);
     }
 }

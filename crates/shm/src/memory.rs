@@ -71,6 +71,19 @@ pub(crate) fn during(call: &'static str) -> impl FnOnce(Errno) -> ShmError {
     move |error| ShmError::System { call, error }
 }
 
+/// Why so many bytes were not mapped.
+fn unmapped(len: usize) -> impl FnOnce(Errno) -> ShmError {
+    move |error| match error {
+        Errno::NOMEM => ShmError::OutOfMemory {
+            bytes: len as u64,
+            reason:
+                "the system lets this process map no more; raise the limit of its memory (ulimit -v, the job's)"
+                    .into(),
+        },
+        error => ShmError::System { call: "mmap", error },
+    }
+}
+
 /// Makes shared memory of `size` bytes that can neither shrink nor grow. It costs nothing until it is touched.
 pub fn create(name: &str, size: usize) -> Result<OwnedFd, ShmError> {
     let fd =
@@ -114,7 +127,7 @@ impl Mapping {
             let room = len + HUGE_PAGE;
             // SAFETY: reserves fresh address space without access; the kernel chooses the place.
             let reserved = unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) }
-                .map_err(during("mmap"))? as usize;
+                .map_err(unmapped(len))? as usize;
             let aligned = reserved.next_multiple_of(HUGE_PAGE);
             // SAFETY: replaces a part of the reservation just made, which nobody else uses.
             let mapped =
@@ -138,7 +151,7 @@ impl Mapping {
             // SAFETY: the kernel chooses a fresh place; nothing existing is touched.
             unsafe { mmap(null_mut(), len, prot, MapFlags::SHARED, fd, offset) }
         }
-        .map_err(during("mmap"))?;
+        .map_err(unmapped(len))?;
         let start =
             NonNull::new(start.cast::<u8>()).ok_or(ShmError::Malformed("mmap gave address 0".into()))?;
         // Shared pages do not belong into core dumps: the agent keeps them anyway.

@@ -93,6 +93,13 @@ impl Memory {
         Some(from_bytes(header))
     }
 
+    /// The endpoint that it was to be published by is gone: a block is nobody's any more.
+    pub fn let_go(&mut self) {
+        if let Memory::Block(_) = self {
+            *self = Memory::Nowhere;
+        }
+    }
+
     fn len(&self) -> u64 {
         match self {
             Memory::Block(loan) => loan.len() as u64,
@@ -161,14 +168,14 @@ impl<C: Custodian> Logic<C> {
     pub(super) fn place(&mut self, message: (u32, MessageId), end: u64) {
         let Logic { stage: Stage::During(side), incoming, .. } = self else { return };
         let Some(Incoming(memory)) = incoming.get_mut(&message) else { return };
-        let Memory::Block(loan) = memory else { return };
-        let Err(error) =
-            side.endpoint.place_more(loan, end.checked_next_multiple_of(PLACED).unwrap_or(end) as usize)
-        else {
-            return;
+        let (total, end) = (memory.len(), end.checked_next_multiple_of(PLACED).unwrap_or(end));
+        let error = match std::mem::replace(memory, Memory::Nowhere) {
+            Memory::Block(loan) => match side.endpoint.place_more(loan, end as usize) {
+                Ok(loan) => return *memory = Memory::Block(loan),
+                Err(error) => error,
+            },
+            other => return *memory = other,
         };
-        let total = loan.len() as u64;
-        *memory = Memory::Nowhere;
         match error {
             ShmError::OutOfMemory { reason, .. } => {
                 let to = side.in_of.get(&message.1.conduit).map(|&channel| side.ins[channel].to.clone());

@@ -257,6 +257,9 @@ impl<C: Custodian> Logic<C> {
             side.endpoint.rouse();
             side.endpoint.end(failed);
         }
+        // What is arriving goes on arriving, for nobody. It keeps no memory, and of a block no pages would come in place
+        // before they are written.
+        self.incoming.values_mut().for_each(|Incoming(memory)| memory.let_go());
         self.look_at = None;
     }
 

@@ -480,3 +480,71 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
         |event: &Event| matches!(event, Event::GivenUp { domain: 0, why } if why.contains("conduit 7"));
     assert!(events.iter().any(given_up), "{events:?}");
 }
+
+/// How many mappings of slabs of so many bytes this process has.
+fn mapped(bytes: u64) -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let ends = |line: &str| {
+        let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+        Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
+    };
+    let slabs = maps.lines().filter(|line| line.contains("memfd:slab"));
+    slabs.filter_map(ends).filter(|(from, to)| to - from == bytes).count()
+}
+
+/// How the run ends, for a carrier in the midst of a message.
+fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
+    let carrier = run.domain_of.len() as u32;
+    match way {
+        0 => run.worlds[domain].tell(carrier, AgentNotice::RunEnds("somebody was killed".into())),
+        1 => run.worlds[domain].agent_vanishes(),
+        _ => run.carriers[domain].fail("something else failed".into()),
+    }
+    run.carriers[domain].let_go(true);
+}
+
+#[test]
+fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memory() {
+    // In a length that no other test has.
+    const LEN: u64 = 41 << 20;
+    for way in 0..3 {
+        let mut run = Run::attached(&[0, 1], &[(0, 1, PLENTY)]);
+        let one = MessageId { conduit: 0, number: 0 };
+        let into = &mut run.carriers[1];
+        into.begin(0, one, LEN).unwrap();
+        into.room(0, one, 0, 1 << 16).fill(1);
+        let before = mapped(LEN.next_multiple_of(4 << 20));
+        end_in_midst(&mut run, 1, way);
+        let into = &mut run.carriers[1];
+        for offset in [1 << 16, 4 << 20, LEN - (1 << 16)] {
+            into.room(0, one, offset, 1 << 16).fill(2);
+        }
+        assert_eq!(mapped(LEN.next_multiple_of(4 << 20)), before - 1);
+        into.deliver(0, one);
+        assert!(run.heard[1].is_empty() && run.carriers[1].incoming.is_empty());
+        // What comes from now on is wanted by nobody.
+        let next = MessageId { conduit: 0, number: 1 };
+        run.carriers[1].begin(0, next, LEN).unwrap();
+        run.carriers[1].room(0, next, 0, 1 << 16).fill(3);
+    }
+}
+
+#[test]
+fn what_goes_on_being_sent_when_the_run_ends_is_what_the_instance_sent() {
+    for way in 0..3 {
+        let mut run = Run::attached(&[0, 1], &[(0, 1, PLENTY)]);
+        let sent = numbers(1_100_000, 5);
+        send(&mut run.endpoint(0), 0, 0.0, &sent);
+        run.carriers[0].collect(&mut run.paths[0]);
+        let keys: Vec<(u32, MessageId)> = run.carriers[0].outgoing.keys().copied().collect();
+        let [(domain, one)] = keys[..] else { panic!("{keys:?}") };
+        end_in_midst(&mut run, 0, way);
+        let mut slices = Vec::new();
+        run.carriers[0].slices(domain, one, HEADER_BYTES as u64 + 64, 8_800_000, &mut slices);
+        let bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
+        let Value::Array(array) = &sent else { unreachable!("numbers are an array") };
+        assert!(bytes == array.data()[..], "the elements, from where the instance wrote them");
+        run.carriers[0].release(domain, one);
+        assert!(run.carriers[0].outgoing.is_empty());
+    }
+}

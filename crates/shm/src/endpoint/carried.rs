@@ -4,14 +4,13 @@
 
 use super::arrived::{Arrived, INLINE_HEAD};
 use super::receive::cost;
-use super::send::Loan;
+use super::send::{foreign_loan, Loan};
 use super::stream::CHUNK;
 use super::{Custodian, Endpoint};
 use crate::board::Board;
 use crate::memory::ShmError;
 use crate::ring::BODY_BYTES;
 use ligament_wire::{align_part, flags, head_len, HeaderWords};
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,16 +124,19 @@ impl<C: Custodian> Endpoint<C> {
             },
         };
         self.pool.copies();
-        let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
-        Ok(Some(Loan { block, start, len: len as usize }))
+        Ok(Some(Loan::new(&self.pool, block, len as usize)))
     }
 
-    /// Makes the first `placed` bytes of a claimed block writable.
+    /// Has the first `placed` bytes of a claimed block in place, so that writing them cannot fail.
     ///
     /// # Errors
-    /// `OutOfMemory`: the system has less than the run may take. The block is free again, and the loan to be forgotten.
-    pub fn place_more(&mut self, loan: &Loan, placed: usize) -> Result<(), ShmError> {
-        self.pool.populate(loan.block, placed.min(loan.len))
+    /// `OutOfMemory`: the system has less than the run may take. The block is free again then.
+    pub fn place_more(&mut self, loan: Loan, placed: usize) -> Result<Loan, ShmError> {
+        if !self.pool.has(loan.block, loan.start()) {
+            return Err(foreign_loan());
+        }
+        self.pool.populate(loan.block, placed.min(loan.len()))?;
+        Ok(loan)
     }
 
     /// Whether a message can be published on a channel without waiting for its receiver.
@@ -162,6 +164,7 @@ impl<C: Custodian> Endpoint<C> {
                 self.body.used = bytes.len().div_ceil(8);
                 None
             }
+            Body::Placed(loan, _) if !self.pool.has(loan.block, loan.start()) => return Err(foreign_loan()),
             Body::Placed(mut loan, at) => {
                 let (parts, body_len) = (header.parts(), header.body_len());
                 let block = loan.block;

@@ -28,6 +28,16 @@ pub(super) struct Following {
 // SAFETY: `to` is the caller's, who waits.
 unsafe impl Send for Following {}
 
+/// The receive goes on for as long as there is this, however that ends: the array is the caller's again then, also where
+/// a function of the caller's, which a wait calls, has panicked.
+struct During<'a, C: Custodian>(&'a mut Endpoint<C>);
+
+impl<C: Custodian> Drop for During<'_, C> {
+    fn drop(&mut self) {
+        self.0.following = None;
+    }
+}
+
 impl<C: Custodian> Endpoint<C> {
     /// Sender: copies the elements of a message for the channels `to` into its block; and announces it meanwhile, if it
     /// is one that its receiver can follow: an array like the one before it, for one receiver.
@@ -96,10 +106,10 @@ impl<C: Custodian> Endpoint<C> {
         }
         let start = NonNull::from(&mut *to).cast();
         self.following = Some(Following { index, to: start, len: to.len(), done: 0 });
-        let waited = self.wait_any(&[index], None);
-        let following = self.following.take();
-        waited?;
-        Ok(following.map_or(0, |following| following.done))
+        let during = During(self);
+        during.0.wait_any(&[index], None)?;
+        let done = during.0.following.take().map_or(0, |following| following.done);
+        Ok(done)
     }
 
     /// Copies what is new of the message that is followed. Whether there was something.
@@ -122,7 +132,7 @@ impl<C: Custodian> Endpoint<C> {
         // What is not copied yet is not looked at.
         let Some(from) = ring.lent.look_at_known(slab, offset, ready as u64) else { return false };
         let new = &from[following.done..];
-        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us.
+        // SAFETY: `to` has room for `len` bytes, by `follow_into`, which waits for us (see `During`).
         unsafe {
             let to = following.to.as_ptr().add(following.done);
             to.copy_from_nonoverlapping(new.as_ptr(), new.len());

@@ -51,10 +51,22 @@ impl Link {
 struct Lease {
     keeper: Keeper,
     link: NonNull<Link>,
+    /// The slab that the view is of, and where it begins here. It stays for the next view, which is mostly of the same slab.
+    pages: Option<Arc<Mapping>>,
+    start: *const u8,
     len: u64,
     block: u32,
+    /// The sender has given the slab back.
+    gone: AtomicBool,
     /// The view is gone; the endpoint may use this lease again.
     over: AtomicBool,
+}
+
+impl Lease {
+    fn hold(&mut self, pages: Option<Arc<Mapping>>) {
+        self.start = pages.as_ref().map_or(std::ptr::null(), |pages| pages.start());
+        (self.pages, *self.gone.get_mut()) = (pages, false);
+    }
 }
 
 /// The last holder of a view is gone.
@@ -86,11 +98,9 @@ pub(crate) struct Lent {
     look: usize,
     /// Bytes of the leases in `out`.
     bytes_out: u64,
-    maps: HashMap<u32, Mapping>,
+    maps: HashMap<u32, Arc<Mapping>>,
     /// The slab used last: number, first byte, length.
     last: (u32, *const u8, u64),
-    /// Slabs that their sender gave back while views were out.
-    gone: Vec<Mapping>,
 }
 
 // SAFETY: `last` points into one of the mappings, which are not bound to a thread; nor are link and leases.
@@ -111,7 +121,6 @@ impl Lent {
             bytes_out: 0,
             maps: HashMap::new(),
             last: NO_SLAB,
-            gone: Vec::new(),
         }
     }
 
@@ -164,14 +173,17 @@ impl Lent {
         let mut lease = self.free.pop().unwrap_or_else(|| self.new_lease());
         // SAFETY: a lease in `free` is ours alone.
         let new = unsafe { lease.as_mut() };
+        if new.start != self.last.1 {
+            self.turn(new, slab);
+        }
         (new.len, new.block) = (len, block);
         *new.over.get_mut() = false;
         // SAFETY: it is over, or new.
         unsafe { new.keeper.again() };
         self.out.push(lease);
         self.bytes_out += len;
-        // SAFETY: the range was checked against the mapping, which stays while leases are out, as does this lease. The
-        // sender does not write there until the release (peers may be wrong: then the numbers are wrong, as with any
+        // SAFETY: the range was checked against the mapping, which the lease holds; and the lease stays while it is out.
+        // The sender does not write there until the release (peers may be wrong: then the numbers are wrong, as with any
         // shared memory).
         Some(unsafe { Bytes::from_keeper(start, len as usize, lease.cast()) })
     }
@@ -205,6 +217,12 @@ impl Lent {
         last == slab && size != 0 || self.turn_to(slab)
     }
 
+    /// Has a lease hold a slab that is known.
+    #[cold]
+    fn turn(&self, lease: &mut Lease, slab: u32) {
+        lease.hold(self.maps.get(&slab).cloned());
+    }
+
     #[cold]
     fn turn_to(&mut self, slab: u32) -> bool {
         let known = self.maps.get(&slab).map(|map| (slab, map.start().cast_const(), map.len() as u64));
@@ -217,7 +235,7 @@ impl Lent {
         let len = bytes as usize;
         // Writable where its sender allows it: see `slab::stays_in_caches`.
         let map = Mapping::writable(&fd, 0, len).or_else(|_| Mapping::readable(&fd, 0, len))?;
-        self.maps.insert(slab, map);
+        self.maps.insert(slab, Arc::new(map));
         self.turn_to(slab);
         Ok(())
     }
@@ -225,7 +243,8 @@ impl Lent {
     #[cold]
     fn new_lease(&self) -> NonNull<Lease> {
         let keeper = Keeper::new(end_lease);
-        let lease = Lease { keeper, link: self.link, len: 0, block: 0, over: AtomicBool::new(true) };
+        let (link, pages, start, over) = (self.link, None, std::ptr::null(), AtomicBool::new(true));
+        let lease = Lease { keeper, link, pages, start, len: 0, block: 0, gone: AtomicBool::new(false), over };
         NonNull::from(Box::leak(Box::new(lease)))
     }
 
@@ -241,14 +260,18 @@ impl Lent {
             if self.look >= self.out.len() {
                 self.look = 0;
             }
-            let lease = self.out[self.look];
+            let mut lease = self.out[self.look];
             // SAFETY: leases live as long as `self` at least.
-            let here = unsafe { lease.as_ref() };
-            if !here.over.load(Ordering::Acquire) {
+            if !unsafe { lease.as_ref() }.over.load(Ordering::Acquire) {
                 self.look += 1;
                 continue;
             }
             self.out.swap_remove(self.look);
+            // SAFETY: the view is gone, so that the lease is ours alone.
+            let here = unsafe { lease.as_mut() };
+            if *here.gone.get_mut() {
+                here.hold(None);
+            }
             self.bytes_out -= here.len;
             if here.len <= AT_ONCE {
                 // Nobody else counts at the same time: small views are told here only, and a block holds a small and a
@@ -263,13 +286,24 @@ impl Lent {
         }
     }
 
-    /// The peer gave a slab back: it is unmapped as soon as no view is out.
+    /// The peer gave a slab back: it is unmapped as soon as no view of it is out.
     pub fn forget_slab(&mut self, slab: u32) {
-        self.gone.extend(self.maps.remove(&slab));
         self.last = NO_SLAB;
         self.take_back(usize::MAX);
-        if self.out.is_empty() {
-            self.gone.clear();
+        let Some(gone) = self.maps.remove(&slab) else { return };
+        for lease in &mut self.free {
+            // SAFETY: a lease in `free` is ours alone.
+            let lease = unsafe { lease.as_mut() };
+            if lease.start == gone.start() {
+                lease.hold(None);
+            }
+        }
+        for lease in &self.out {
+            // SAFETY: leases live as long as `self` at least.
+            let lease = unsafe { lease.as_ref() };
+            if lease.start == gone.start() {
+                lease.gone.store(true, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -281,13 +315,10 @@ impl Drop for Lent {
             // SAFETY: from `Box::leak`, and over.
             drop(unsafe { Box::from_raw(lease.as_ptr()) });
         }
+        // Views outlive the endpoint: their leases, and with them what these hold, stay to the end of the process.
         if self.out.is_empty() {
             // SAFETY: from `Box::leak`, and no lease refers to it any more.
             drop(unsafe { Box::from_raw(self.link.as_ptr()) });
-        } else {
-            // Views outlive the endpoint: what they point to stays, to the end of the process.
-            std::mem::take(&mut self.maps).into_values().for_each(std::mem::forget);
-            std::mem::take(&mut self.gone).into_iter().for_each(std::mem::forget);
         }
     }
 }

@@ -145,6 +145,8 @@ struct OutChannel {
 /// A channel that this endpoint receives on.
 struct InChannel {
     id: u32,
+    /// Where it begins, for people.
+    from: String,
     /// Index in `inn`.
     peer: usize,
     queue: VecDeque<Box<Arrived>>,
@@ -202,6 +204,8 @@ pub struct Endpoint<C> {
     fruitless: u32,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
+    /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
+    refused: Option<ShmError>,
     /// What an endpoint needs that serves many instances.
     served: Option<Box<served::Served>>,
 }
@@ -217,7 +221,7 @@ impl<C: Custodian> Endpoint<C> {
     ) -> Result<Endpoint<C>, ShmError> {
         let Foundation { endpoint: index, board, area, outbox, layout, pinned_limit } = foundation;
         let board = Arc::new(Board::open(&board)?);
-        barrier::register(board.asymmetric());
+        barrier::join(board.asymmetric())?;
         if board.doorbell(index).is_none() {
             return Err(ShmError::Malformed(format!("the board has no line for endpoint {index}")));
         }
@@ -263,6 +267,7 @@ impl<C: Custodian> Endpoint<C> {
                 numbers.insert(channel.id, i as u32);
                 InChannel {
                     id: channel.id,
+                    from: channel.peer_port.clone(),
                     peer,
                     queue: VecDeque::new(),
                     sequence: 0,
@@ -304,6 +309,7 @@ impl<C: Custodian> Endpoint<C> {
             fruitless: 0,
             interrupt: None,
             run_ends: None,
+            refused: None,
             served: None,
         };
         endpoint.board.wake_up(endpoint.bell());
@@ -385,10 +391,7 @@ impl<C: Custodian> Endpoint<C> {
     pub(crate) fn hear_agent(&mut self) -> Result<(), ShmError> {
         let calls = self.bell().control();
         if calls == self.control_seen {
-            return match &self.run_ends {
-                Some(why) => Err(ShmError::RunEnds(why.clone())),
-                None => Ok(()),
-            };
+            return self.goes_on();
         }
         loop {
             match self.custodian.notices() {
@@ -401,9 +404,15 @@ impl<C: Custodian> Endpoint<C> {
         }
         // Not before: what could not be heard must be an error the next time, too.
         self.control_seen = calls;
-        match &self.run_ends {
-            Some(why) => Err(ShmError::RunEnds(why.clone())),
-            None => Ok(()),
+        self.goes_on()
+    }
+
+    /// Whether nothing that was heard or met before stands in the way of going on.
+    fn goes_on(&self) -> Result<(), ShmError> {
+        match (&self.run_ends, &self.refused) {
+            (Some(why), _) => Err(ShmError::RunEnds(why.clone())),
+            (None, Some(refused)) => Err(refused.clone()),
+            (None, None) => Ok(()),
         }
     }
 

@@ -59,6 +59,9 @@ impl<C: Custodian> Endpoint<C> {
     /// Takes the slot that is ready into the queue of its channel.
     #[cold]
     fn take_to_queue(&mut self, peer: usize) -> Result<(), ShmError> {
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
         self.stirred = true;
         let mut message = self.spare.pop().unwrap_or_else(Arrived::empty);
         match self.take_slot(peer, &mut message)? {
@@ -362,12 +365,12 @@ impl<C: Custodian> Endpoint<C> {
         let channel = &mut self.receives[index];
         if at == 0 {
             let mut body = Vec::new();
-            usize::try_from(header.body_len()).ok().and_then(|n| body.try_reserve_exact(n).ok()).ok_or_else(
-                || ShmError::OutOfMemory {
-                    bytes: header.body_len(),
-                    reason: "the receiver cannot hold the message that is being streamed to it".into(),
-                },
-            )?;
+            let room = usize::try_from(header.body_len()).ok().and_then(|n| body.try_reserve_exact(n).ok());
+            if room.is_none() {
+                let error = no_room(&channel.from, header.body_len());
+                self.refused = Some(error.clone());
+                return Err(error);
+            }
             channel.assembling = Some(Assembly { body, header });
         }
         let wrong = || ShmError::Malformed(format!("a chunk at {at} that does not continue its message"));
@@ -450,6 +453,18 @@ fn take_body(
     message.bytes = ring.lent.lease(slab, offset, len, block, || custodian.fetch_slab(*endpoint, slab))?;
     ring.reader.take();
     Ok(())
+}
+
+/// There is no memory to put a message of so many bytes together.
+fn no_room(from: &str, bytes: u64) -> ShmError {
+    ShmError::OutOfMemory {
+        bytes,
+        reason: format!(
+            "the run has too little shared memory for the message from {from}, so it comes in pieces, and the system \
+             refuses its receiver as much memory of its own; send less at a time, raise \"memory\" under \"ligament:\" in \
+             the model, or the limit of the receiver's memory (ulimit -v, the job's)"
+        ),
+    }
 }
 
 pub(super) fn malformed(error: ligament_wire::WireError) -> ShmError {

@@ -10,33 +10,45 @@ use super::{Custodian, Endpoint};
 use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
-use crate::slab::{packed, slab_size, stays_in_caches, BlockId};
+use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Pool};
 use ligament_wire::{flags, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`.
+/// A block that the code fills in place. Give it to `send_loan`, or back with `return_loan`. It keeps its memory mapped, so
+/// that it can be written for as long as there is a loan, also after its endpoint is gone.
 pub struct Loan {
     pub(super) block: BlockId,
-    pub(super) start: NonNull<u8>,
-    pub(super) len: usize,
+    pages: Arc<Mapping>,
+    offset: usize,
+    len: usize,
 }
 
-// SAFETY: a loan is the only way to its block until it is sent.
-unsafe impl Send for Loan {}
-
 impl Loan {
+    /// A block that nobody else has, with room for `len` bytes.
+    pub(super) fn new(pool: &Pool, block: BlockId, len: usize) -> Loan {
+        let (pages, offset) = pool.pages(block);
+        assert!(offset + len <= pages.len(), "a block lies in its slab");
+        Loan { block, pages, offset, len }
+    }
+
     /// The first byte; valid for writing `len` bytes, 64-byte aligned, until the loan is sent or returned.
     pub fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
+        // In bounds, by `new`.
+        self.pages.start().wrapping_add(self.offset)
     }
 
     /// The bytes, to be filled.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the block is this loan's alone, and as long as `len`; its pages are in place.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+        // SAFETY: the block is this loan's alone until it is given away, lies within the mapping by `new`, and stays
+        // mapped while the loan lives.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
+    }
+
+    /// Keeps its memory mapped, also after the loan was sent.
+    pub fn pages(&self) -> Arc<Mapping> {
+        self.pages.clone()
     }
 
     /// Bytes lent.
@@ -148,8 +160,7 @@ impl<C: Custodian> Endpoint<C> {
             Err(error) => return Err(error),
         };
         self.pool.lend(block, len as usize);
-        let start = NonNull::new(self.pool.place(block).start).expect("a mapping does not begin at 0");
-        Ok(Loan { block, start, len: len as usize })
+        Ok(Loan::new(&self.pool, block, len as usize))
     }
 
     #[cold]
@@ -161,11 +172,6 @@ impl<C: Custodian> Endpoint<C> {
                 self.denied
             ),
         }
-    }
-
-    /// Keeps the pages of a loan mapped, also after it was sent.
-    pub fn loan_pages(&self, loan: &Loan) -> Arc<Mapping> {
-        self.pool.pages(loan.block)
     }
 
     /// Sends what a loan holds, described by `head` (at most 232 bytes; `number` as `Source::number`), with `body_len`
@@ -183,6 +189,9 @@ impl<C: Custodian> Endpoint<C> {
         body_len: u64,
     ) -> Result<(), ShmError> {
         header.set_body(1, body_len);
+        if !self.pool.has(loan.block, loan.start()) {
+            return Err(foreign_loan());
+        }
         if head.len() > INLINE_HEAD {
             return Err(self.too_long_a_head(loan, head.len()));
         }
@@ -205,9 +214,11 @@ impl<C: Custodian> Endpoint<C> {
         ShmError::Malformed(format!("a loan's description of {len} bytes"))
     }
 
-    /// Takes a loan back unsent.
+    /// Takes a loan back unsent. That of another endpoint is that one's.
     pub fn return_loan(&mut self, loan: Loan) {
-        self.pool.give_back(loan.block);
+        if self.pool.has(loan.block, loan.start()) {
+            self.pool.give_back(loan.block);
+        }
     }
 
     /// Ends a channel: its receiver learns that nothing more comes.
@@ -505,6 +516,12 @@ impl<C: Custodian> Endpoint<C> {
         }
         self.pool.add_slab(id, map, len)
     }
+}
+
+/// A block of another endpoint's: its number means another block here.
+#[cold]
+pub(super) fn foreign_loan() -> ShmError {
+    ShmError::Malformed("a loan of another instance".into())
 }
 
 /// What may be under way on a channel without a second look. A message that is too large has a second look then, so that

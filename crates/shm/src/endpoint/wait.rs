@@ -460,7 +460,10 @@ impl<C: Custodian> Endpoint<C> {
         let mut outcome = Ok(());
         board.fall_asleep(bell);
         let ready = |me: &mut Self| {
-            outcome = me.take_in();
+            // Asked again after an error, it is that error that ends the wait.
+            if outcome.is_ok() {
+                outcome = me.take_in();
+            }
             outcome.is_err() || bell.control() != me.control_seen || me.follow() || {
                 match done(me) {
                     Ok(ready) => ready,

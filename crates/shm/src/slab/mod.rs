@@ -376,10 +376,15 @@ impl Pool {
         Place { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
     }
 
-    /// The mapping that a block lies in: whoever holds it keeps the pages in this process.
-    pub fn pages(&self, id: BlockId) -> Arc<Mapping> {
-        let slab = self.block(id).slab;
-        self.slabs[slab as usize].as_ref().expect("a block's slab exists").map.clone()
+    /// The mapping that a block lies in, and where in it: whoever holds it keeps the pages in this process.
+    pub fn pages(&self, id: BlockId) -> (Arc<Mapping>, usize) {
+        let Block { slab, offset, .. } = *self.block(id);
+        (self.slabs[slab as usize].as_ref().expect("a block's slab exists").map.clone(), offset)
+    }
+
+    /// Whether a block that begins there is one of this pool's.
+    pub fn has(&self, id: BlockId, start: *mut u8) -> bool {
+        self.blocks.get(id as usize).is_some_and(|block| block.start == start)
     }
 
     /// One more reader has the block.

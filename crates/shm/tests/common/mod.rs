@@ -104,7 +104,7 @@ fn dup(fd: &OwnedFd) -> OwnedFd {
 impl Domain {
     /// A domain of `endpoints`, whose slabs may take `limit` bytes together.
     pub fn new(endpoints: u32, conduits: &[Conduit], limit: u64) -> Domain {
-        let asymmetric = barrier::register(true);
+        let asymmetric = barrier::register();
         let board_fd = create("board", Board::size(endpoints as usize)).unwrap();
         let board = Board::create(&board_fd, endpoints as usize, 2, asymmetric).unwrap();
         let endpoints = (0..endpoints)
@@ -140,7 +140,7 @@ impl Domain {
             peer,
             credit: self.conduits[..id].iter().filter(|earlier| earlier.to == c.to).count() as u32,
             budget: c.budget,
-            peer_port: String::new(),
+            peer_port: format!("instance{peer}.{}", if peer == c.to { "in" } else { "out" }),
             limit: message_limit,
         };
         let all = || self.conduits.iter().enumerate();
