@@ -90,7 +90,7 @@ def test_each_size_has_an_option_which_wants_a_size(ligament, tmp_path, option):
 
 def test_options_replace_what_the_model_says_and_stand_in_the_run_directory(run, python_program):
     model = pair(python_program("a", sends(8)), python_program("b", WAITER), "ligament: {budget: 1 MiB, wait: spin}")
-    done = run(model, "--budget=2MiB", "--wait=park", "--instances=2", "--memory=64MiB", "--log=1MiB",
+    done = run(model, "--budget=2MiB", "--wait=park", "--ignore=wait", "--instances=2", "--memory=64MiB", "--log=1MiB",
                "--reader-pinned=8MiB")
     assert done.status == 0, done.text
     resolved = (done.directory / "model.ymmsl").read_text()

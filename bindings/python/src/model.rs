@@ -2,13 +2,14 @@
 
 use crate::errors;
 use crate::settings::{any_settings, Settings};
-use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_analysis::{check_configuration, CheckOptions, Files, Given, Ignorable};
 use ligament_model::{
     BaseEnv, BuildError, Conduit, ExecutionModel, Model as CoreModel, ModelBuilder, Problem as CoreProblem,
     Program, Reference, Resources,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Something that is wrong with a model: where, what, and what to do. Its text is
@@ -90,6 +91,17 @@ impl Model {
 
 fn built<T>(py: Python<'_>, result: Result<T, BuildError>) -> PyResult<()> {
     result.map(|_| ()).map_err(|error| errors::model(py, error.to_string()))
+}
+
+/// What is to be left out, by name.
+pub fn ignorable(py: Python<'_>, names: &[String]) -> PyResult<HashSet<Ignorable>> {
+    let one = |name: &String| {
+        Ignorable::from_name(name).ok_or_else(|| {
+            let known = Ignorable::NAMES.join(", ");
+            errors::usage(py, format!("\"{name}\" cannot be ignored; what can is {known}"))
+        })
+    };
+    names.iter().map(one).collect()
 }
 
 fn name(py: Python<'_>, text: &str) -> PyResult<Reference> {
@@ -289,11 +301,13 @@ impl Model {
         py: Python<'_>,
         given: Option<Vec<String>>,
         files: bool,
-    ) -> (Vec<Problem>, Option<(Vec<String>, usize)>) {
+        ignore: Vec<String>,
+    ) -> PyResult<(Vec<Problem>, Option<(Vec<String>, usize)>)> {
         let config = self.whole(py).into_configuration();
         let options = CheckOptions {
             given: given.map_or(Given::Everything, |names| Given::Names(names.into_iter().collect())),
             files: if files { Files::MustExist } else { Files::Elsewhere },
+            ignore: ignorable(py, &ignore)?,
             ..CheckOptions::default()
         };
         let report = py.detach(|| check_configuration(config, &options));
@@ -303,6 +317,6 @@ impl Model {
                 resolved.channels.len(),
             )
         });
-        (report.problems.iter().map(Problem::from).collect(), size)
+        Ok((report.problems.iter().map(Problem::from).collect(), size))
     }
 }

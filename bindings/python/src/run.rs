@@ -1,7 +1,7 @@
 //! Runs from Python: the core's own runtime, with Python functions as components, and the command `ligament`.
 
 use crate::errors;
-use crate::model::{Model, Problem};
+use crate::model::{ignorable, Model, Problem};
 use crate::settings::any_settings;
 use ligament_agent::Started;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
@@ -59,6 +59,7 @@ impl Prepared {
         functions: Vec<String>,
         light: Vec<String>,
         settings: Option<Bound<'_, PyAny>>,
+        ignore: Vec<String>,
     ) -> PyResult<(Vec<Problem>, Option<Prepared>)> {
         let mut config = model.whole(py).into_configuration();
         if let Some(settings) = settings {
@@ -72,6 +73,7 @@ impl Prepared {
         let options = CheckOptions {
             given: Given::Names(names.clone()),
             files: Files::MustExist,
+            ignore: ignorable(py, &ignore)?,
             ..CheckOptions::default()
         };
         let report = py.detach(|| check_configuration(config, &options));

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ligament import Model, ModelError, Operator, SettingError, Settings
+from ligament import Model, ModelError, Operator, SettingError, Settings, UsageError, run
 
 
 def ring(count: int) -> Model:
@@ -66,6 +66,28 @@ def test_check_knows_which_components_functions_are_given_for():
     assert not [problem for problem in model.check() if problem.is_error]
     missing = [problem for problem in model.check(given=["node0"]) if problem.is_error]
     assert missing and all("node1" in str(problem) for problem in missing)
+
+
+def test_what_cannot_be_done_yet_is_refused_as_the_command_refuses_it(tmp_path):
+    model = Model("pair")
+    model.add("a", ports={"O_F": "out"})
+    model.add("b", ports={"F_INIT": "init"})
+    model.connect("a.out", "b.init", filters=["last"])
+    assert [problem.code for problem in model.check()] == ["filter-not-yet"]
+    with pytest.raises(ModelError, match='the filter "last"') as refused:
+        run(model, {"a": print, "b": print}, run_dir=tmp_path / "run")
+    assert [problem.code for problem in refused.value.problems] == ["filter-not-yet"]
+    file = tmp_path / "model.ymmsl"
+    file.write_text("ymmsl_version: v0.1\nmodel: {name: m, components: {a: p}}\ncheckpoints: {at_end: true}\n")
+    model = Model.load(file)
+    (problem,) = model.check()
+    assert (problem.code, problem.line, problem.is_error) == ("checkpoints-not-yet", 3, True)
+    (problem,) = model.check(ignore=["checkpoints"])
+    assert not problem.is_error
+    with pytest.raises(UsageError, match="cannot be ignored"):
+        model.check(ignore=["filters"])
+    with pytest.raises(ModelError, match="checkpoints"):
+        run(model, {"p": print})
 
 
 def test_a_file_that_is_no_model_says_what_is_wrong_and_where(tmp_path):

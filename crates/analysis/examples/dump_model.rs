@@ -114,7 +114,7 @@ fn configuration(config: &Configuration) -> Value {
             "wallclock_time": config.checkpoints.wallclock_time.iter().map(rule).collect::<Vec<_>>(),
             "simulation_time": config.checkpoints.simulation_time.iter().map(rule).collect::<Vec<_>>(),
         },
-        "resume": map(&config.resume, |path| json!(path)),
+        "resume": map(&config.resume, |resume| json!(resume.file)),
     })
 }
 

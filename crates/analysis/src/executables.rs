@@ -1,14 +1,23 @@
-//! Whether the files that programs name are on this machine.
+//! Whether the files that programs name are on this machine, and can be started as they are named.
 
+use crate::scripts::{first_line, language, script_of, Found, Language};
 use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program};
 use rustix::fs::{access, Access};
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// How the sources of programs end that have to be built.
+const SOURCES: &[&str] =
+    &["c", "cpp", "cc", "cxx", "C", "f90", "F90", "f95", "f03", "f08", "f", "F", "rs", "go", "java", "cu"];
 
 pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
+    let staged: HashSet<&str> =
+        config.ligament.stage.values().flatten().map(|input| input.name.as_str()).collect();
     for program in config.programs.values() {
-        if let Some(environment) = &program.virtual_env {
+        // A variable is that of the instance's environment.
+        if let Some(environment) = program.virtual_env.as_ref().filter(|path| !path.contains("${")) {
             let path = program.beside_file(environment);
-            if !path.join("bin/activate").exists() {
+            if !path.join("bin/python").exists() {
                 problems.push(Problem::error(
                     "missing-virtual-env",
                     &program.at,
@@ -24,67 +33,259 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
         } else {
             command(program, executable, problems);
         }
+        arguments(program, executable, &staged, problems);
+    }
+}
+
+/// Where a path was looked for, if that is not what the file says.
+fn looked_for(path: &Path, written: &str) -> String {
+    match path == Path::new(written) {
+        true => String::new(),
+        false => format!(" (looked for at {})", path.display()),
     }
 }
 
 fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
     let path = program.beside_file(executable);
-    let shown = match path == Path::new(executable) {
-        true => String::new(),
-        false => format!(" (looked for at {})", path.display()),
-    };
+    let shown = looked_for(&path, executable);
     let mut report = |code, message: String, advice: String| {
         problems.push(Problem::error(code, &program.executable_at, message, advice));
     };
     let Ok(metadata) = std::fs::metadata(&path) else {
-        let advice = match similar(&path) {
-            Some(meant) => format!("did you mean \"{meant}\"?"),
-            None => "build it, or correct the path; a path is relative to the file that names it".to_owned(),
-        };
+        let advice = build(program, &path).or_else(|| meant(&path, is_executable)).unwrap_or_else(|| {
+            "build it, or correct the path; a path is relative to the file that names it".to_owned()
+        });
         let message = format!("the executable \"{executable}\" of \"{}\" is not there{shown}", program.name);
         return report("missing-executable", message, advice);
     };
     if metadata.is_dir() {
         let message = format!("the executable \"{executable}\" of \"{}\" is a directory{shown}", program.name);
-        report("not-executable", message, "name the program in it".to_owned());
-    } else if access(&path, Access::EXEC_OK).is_err() {
+        return report("not-executable", message, "name the program in it".to_owned());
+    }
+    let script = language(&path);
+    if access(&path, Access::EXEC_OK).is_err() {
         let message =
             format!("\"{executable}\" of \"{}\" is there, but may not be executed{shown}", program.name);
-        report("not-executable", message, format!("run \"chmod +x {}\"", path.display()));
+        let advice = match script {
+            Some(language) if first_line(&path).is_none() => by_interpreter(language, executable),
+            _ => format!("run \"chmod +x {}\"", path.display()),
+        };
+        return report("not-executable", message, advice);
+    }
+    match (first_line(&path), script) {
+        (Some(line), _) => {
+            if let Some((what, advice)) = wrong_interpreter(program, &line) {
+                let message = format!(
+                    "\"{executable}\" of \"{}\" begins with \"#!{}\", {what}{shown}",
+                    program.name,
+                    line.trim_end()
+                );
+                report("not-executable", message, advice);
+            }
+        }
+        (None, Some(language)) => {
+            let message = format!(
+                "\"{executable}\" of \"{}\" is a {} script, and its first line does not say what runs it{shown}",
+                program.name, language.name
+            );
+            report("not-executable", message, by_interpreter(language, executable));
+        }
+        (None, None) => {}
     }
 }
 
-/// A name without a directory is looked up as a shell does. Modules and login scripts may change where, so
-/// nothing is said of programs that use them.
-fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
-    if program.modules.is_some()
+/// How to write a script as the argument of what runs it.
+fn by_interpreter(language: &Language, script: &str) -> String {
+    let Language { interpreter, .. } = language;
+    let script = script.strip_prefix("./").unwrap_or(script);
+    format!("write \"executable: {interpreter}\" and \"args: {script}\"")
+}
+
+/// What is wrong with the interpreter that a script's first line names, and what to do.
+fn wrong_interpreter(program: &Program, line: &str) -> Option<(&'static str, String)> {
+    if line.ends_with('\r') {
+        let advice = "save the file with the line ends of Unix, for example with dos2unix";
+        return Some(("and a carriage return, which is taken for part of the name", advice.to_owned()));
+    }
+    let mut words = line.split_whitespace();
+    let interpreter = Path::new(words.next()?);
+    if !interpreter.exists() {
+        return Some(("which is not there", "name what is to run it, in its first line".to_owned()));
+    }
+    if interpreter.file_name().is_some_and(|name| name == "env") && !finds_by_itself(program) {
+        let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+        if !name.contains('/') && in_path(program, name).is_none() {
+            return Some(("which is not found", format!("install {name}, or name another in the first line")));
+        }
+    }
+    None
+}
+
+/// Whether what is found under a name is decided only where the program starts: modules and login scripts may change the
+/// search path.
+fn finds_by_itself(program: &Program) -> bool {
+    program.modules.is_some()
         || program.base_env == BaseEnv::Login
-        || program.env.keys().any(|k| k == "PATH" || k == "+PATH")
-    {
+        || program.env.keys().any(|key| key == "PATH" || key == "+PATH")
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// The directories in which a name without a `/` is looked up.
+fn search_path(program: &Program) -> Vec<PathBuf> {
+    let own = program.virtual_env.as_ref().map(|environment| program.beside_file(environment).join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+    own.into_iter().chain(path).collect()
+}
+
+fn in_path(program: &Program, name: &str) -> Option<PathBuf> {
+    search_path(program).into_iter().map(|directory| directory.join(name)).find(|file| is_executable(file))
+}
+
+/// A name without a directory is looked up as a shell does.
+fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
+    if finds_by_itself(program) || in_path(program, executable).is_some() {
         return;
     }
-    let own = program.virtual_env.as_ref().map(|v| program.beside_file(v).join("bin"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = own.into_iter().chain(std::env::split_paths(&path)).any(|directory| {
-        let file = directory.join(executable);
-        file.is_file() && access(&file, Access::EXEC_OK).is_ok()
-    });
-    if !found {
-        problems.push(Problem::error(
-            "missing-executable",
-            &program.executable_at,
-            format!("the command \"{executable}\" of \"{}\" is not found", program.name),
-            "install it, or write the path to it (with a \"/\" in it)",
-        ));
+    let mut message = format!("the command \"{executable}\" of \"{}\" is not found", program.name);
+    // What was meant is most often the file beside the model.
+    let beside = program.beside_file(executable);
+    let advice = match language(Path::new(executable)) {
+        Some(language) => {
+            message = format!("{message}: it is no program, but a {} script", language.name);
+            let script = match beside.is_file() {
+                true => None,
+                false => similar(&beside, |path| path.is_file()),
+            };
+            by_interpreter(language, script.as_deref().unwrap_or(executable))
+        }
+        None if is_executable(&beside) => {
+            format!("write \"executable: ./{executable}\" for the file beside the model")
+        }
+        None => build(program, &beside)
+            .map(|advice| format!("{advice}, and write \"executable: ./{executable}\""))
+            .or_else(|| {
+                let names = search_path(program).into_iter().flat_map(std::fs::read_dir).flatten().flatten();
+                let names: Vec<String> =
+                    names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+                let like = nearest(executable, names.iter().map(String::as_str))?;
+                Some(format!("did you mean \"{like}\"?"))
+            })
+            .or_else(|| {
+                let like = similar(&beside, is_executable)?;
+                Some(format!("did you mean \"./{like}\", beside the model?"))
+            })
+            .unwrap_or_else(|| "install it, or write the path to it (with a \"/\" in it)".to_owned()),
+    };
+    problems.push(Problem::error("missing-executable", &program.executable_at, message, advice));
+}
+
+/// The arguments of what runs a script.
+fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, problems: &mut Vec<Problem>) {
+    let arguments = program.args.as_deref().unwrap_or_default();
+    let mut report = |code, message: String, advice: String| {
+        problems.push(Problem::error(code, &program.args_at, message, advice));
+    };
+    match script_of(executable, arguments) {
+        Found::Nothing => {
+            let [only] = arguments else { return };
+            if only.starts_with("--") && only.contains(' ') && !only.contains('=') || is_option_and_more(only) {
+                problems.push(Problem::warning(
+                    "one-argument",
+                    &program.args_at,
+                    format!(
+                        "\"{only}\" is a single argument of \"{}\", although it has several words",
+                        program.name
+                    ),
+                    format!("write args: [{}] to give several", words(only)),
+                ));
+            }
+        }
+        Found::SeveralWords(i) => report(
+            "one-argument",
+            format!(
+                "\"{}\" is a single argument of \"{}\", and {executable} has no such option",
+                arguments[i], program.name
+            ),
+            format!("write args: [{}]", words(&arguments[i])),
+        ),
+        Found::Script(i) => {
+            let script = &arguments[i];
+            let path = program.beside_file(script);
+            if script.contains("${") || staged.contains(script.as_str()) || path.exists() {
+                return;
+            }
+            let shown = looked_for(&path, script);
+            let first = script.split_whitespace().next().unwrap_or_default();
+            if first != script && (i == 0 && arguments.len() == 1 || program.beside_file(first).is_file()) {
+                let message = format!(
+                    "\"{script}\" is a single argument of \"{}\", and no file has this name{shown}",
+                    program.name
+                );
+                return report("one-argument", message, format!("write args: [{}]", words(script)));
+            }
+            let ending = path.extension().map(ToOwned::to_owned);
+            let alike = similar(&path, |path| path.is_file() && path.extension() == ending.as_deref());
+            let advice = match alike {
+                Some(alike) => {
+                    format!("did you mean \"{}\"?", Path::new(script).with_file_name(alike).display())
+                }
+                None => {
+                    "put it there, or correct the path; a path is relative to the file that names it".to_owned()
+                }
+            };
+            let message = format!(
+                "the script \"{script}\" that {executable} is to run for \"{}\" is not there{shown}",
+                program.name
+            );
+            report("missing-script", message, advice);
+        }
     }
+}
+
+/// Whether this is a short option with something behind it, such as `-n 3`.
+fn is_option_and_more(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(option, _)| option.len() == 2 && option.starts_with('-'))
+}
+
+/// Words as a list of arguments.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+/// What to do about an executable that is not there while its source is.
+fn build(program: &Program, path: &Path) -> Option<String> {
+    let name = path.file_stem()?;
+    let places = [path.to_path_buf(), program.beside_file(name.to_str()?)];
+    let sources =
+        places.iter().flat_map(|place| SOURCES.iter().map(move |ending| place.with_extension(ending)));
+    let source = sources.into_iter().find(|source| source != path && source.is_file())?;
+    let compiler = match source.extension().and_then(|ending| ending.to_str()) {
+        Some("c") => "cc",
+        Some("cpp" | "cc" | "cxx" | "C") => "c++ -std=c++17",
+        _ => return Some(format!("build it from {}", source.display())),
+    };
+    Some(format!(
+        "build it: {compiler} {} -o {} $(ligament config --cflags --libs)",
+        source.display(),
+        path.display()
+    ))
+}
+
+fn meant(path: &Path, fits: impl Fn(&Path) -> bool) -> Option<String> {
+    let like = similar(path, |path| fits(path) || language(path).is_some())?;
+    Some(format!("did you mean \"{}\"?", path.with_file_name(like).display()))
 }
 
 /// A file in the same directory whose name is nearly the same.
-fn similar(path: &Path) -> Option<String> {
+pub(crate) fn similar(path: &Path, fits: impl Fn(&Path) -> bool) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let names: Vec<String> =
-        std::fs::read_dir(parent).ok()?.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
-    let meant = nearest(name, names.iter().map(String::as_str))?;
-    Some(path.with_file_name(meant).display().to_string())
+    let entries = std::fs::read_dir(parent).ok()?.flatten().filter(|entry| fits(&entry.path()));
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names: Vec<String> = names.filter(|other| other != name).collect();
+    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }

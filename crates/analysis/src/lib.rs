@@ -4,12 +4,15 @@
 mod executables;
 mod implementations;
 mod light;
+mod notyet;
 mod place;
 mod report;
 mod resources;
+mod scripts;
 mod settings;
 mod startup;
 
+pub use notyet::Ignorable;
 pub use report::Report;
 
 use ligament_model::{
@@ -33,6 +36,10 @@ pub struct CheckOptions {
     pub limits: LigamentOptions,
     /// Whether to look for executables and other files on this machine.
     pub files: Files,
+    /// What may be left out of what cannot be done yet.
+    pub ignore: HashSet<Ignorable>,
+    /// Instances that are started by hand, so that it does not matter whether their programs can be.
+    pub by_hand: HashSet<String>,
 }
 
 /// Components for which code is given, so that they need no program in a file.
@@ -149,6 +156,7 @@ fn finish(
     problems.extend(structure);
     implementations::check(&config, options, &imported, &mut problems);
     light::check(&config, options, &mut problems);
+    notyet::check_configuration(&config, options, &mut problems);
     if options.files == Files::MustExist {
         executables::check(&config, &mut problems);
     }
@@ -172,6 +180,7 @@ fn finish(
             return Report::new(config, None, problems);
         }
     };
+    notyet::check_model(&config, &flat, options, &mut problems);
     settings::check(&config, &flat, &mut problems);
     resources::check(&config, &flat, &mut problems);
     place::check(&config, &flat, options.files, &mut problems);

@@ -1,5 +1,6 @@
 //! Whether the components and instances are there that the model places in domains, or gives inputs; and the inputs.
 
+use crate::executables::similar;
 use crate::Files;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};
 use std::path::Path;
@@ -49,11 +50,22 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
                 true => String::new(),
                 false => format!(" (looked for at {})", path.display()),
             };
+            let advice = match similar(&path, |_| true) {
+                Some(like) => {
+                    format!("did you mean \"{}\"?", Path::new(&input.source).with_file_name(like).display())
+                }
+                None => {
+                    "put it there, or correct the path; a path is relative to the file that names it".to_owned()
+                }
+            };
             problems.push(Problem::error(
                 "missing-input",
                 &input.at,
-                format!("the input \"{}\" of \"{name}\" {why}{looked_for}", input.source),
-                "put it there, or correct the path; a path is relative to the file that names it",
+                format!(
+                    "the input \"{}\", which \"stage:\" is to put into the working directory of \"{name}\", {why}{looked_for}",
+                    input.source
+                ),
+                advice,
             ));
         }
     }

@@ -67,8 +67,8 @@ fn seen_by<'e, 'a>(component: &FlatComponent, entries: &'e [Entry<'a>]) -> Vec<&
             }
         }
     }
-    let count: usize = component.multiplicity.iter().product();
-    if dimensions > 0 && single.len() == count {
+    let count = component.multiplicity.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
+    if dimensions > 0 && Some(single.len()) == count {
         return seen;
     }
     // The most specific of those for all.

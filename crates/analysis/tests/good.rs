@@ -23,7 +23,7 @@ fn good_models_have_no_errors() {
         assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
         checked += 1;
     }
-    assert!(checked >= 20, "only {checked} good models were found");
+    assert!(checked >= 18, "only {checked} good models were found");
 }
 
 #[test]

@@ -7,8 +7,10 @@ use proptest::prelude::*;
 use std::path::Path;
 
 fn good() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models/good");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/models");
+    let folders = ["good", "notyet"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
+    let mut paths: Vec<_> = folders.into_iter().flatten().map(|e| e.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "ymmsl"));
     paths.sort();
     paths.iter().filter(|p| p.is_file()).map(|p| std::fs::read_to_string(p).unwrap()).collect()
 }

@@ -111,6 +111,8 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub ignore: crate::check::Ignore,
     #[command(flatten, next_help_heading = "Over several domains")]
     pub spreading: crate::spread::Spreading,
     #[command(flatten)]
@@ -163,6 +165,8 @@ pub(crate) struct Check {
     /// Do not look for executables: the model is for another machine.
     #[arg(long)]
     pub elsewhere: bool,
+    #[command(flatten)]
+    pub ignore: crate::check::Ignore,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
 pub(crate) fn detach(arguments: &Run, model: &str, make: impl FnOnce(PathBuf, Terminal) -> i32) -> i32 {
-    let started = RunDirectory::create(arguments.run_dir.as_deref(), model, Moment::now()).and_then(|run| {
+    let started = RunDirectory::prepare(arguments.run_dir.as_deref(), model, Moment::now()).and_then(|run| {
         let broken = |error: std::io::Error| format!("a process without a terminal cannot be started: {error}");
         let (line, theirs) = UnixStream::pair().map_err(broken)?;
         line.set_nonblocking(true).map_err(broken)?;

@@ -30,9 +30,11 @@ impl JobRecord {
         })
     }
 
-    /// Writes it down.
+    /// Writes it down: from now on there is a run, though it has not begun.
     pub fn write(&self, run: &RunDirectory) -> Result<(), String> {
-        run.write(JOB, &format!("{:#}\n", self.to_json()))
+        run.write(JOB, &format!("{:#}\n", self.to_json()))?;
+        run.link_latest();
+        Ok(())
     }
 
     /// The job of a run; `None` if it was not submitted.

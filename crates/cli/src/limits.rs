@@ -1,6 +1,6 @@
 //! The limits that `ligament run` takes, in place of those that stand under `ligament:` in the model.
 
-use ligament_model::{parse_bytes, LigamentOptions, WaitMode};
+use ligament_model::{parse_bytes, At, LigamentOptions, WaitMode};
 
 /// Limits of one run.
 #[derive(Debug, Default, clap::Args)]
@@ -59,6 +59,7 @@ impl Limits {
             output: self.output,
             instances: self.instances,
             wait: self.wait.as_deref().and_then(WaitMode::from_name),
+            wait_at: At { file: Some("--wait".into()), line: 0, column: 0 },
             ..LigamentOptions::default()
         }
     }

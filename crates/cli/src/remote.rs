@@ -58,6 +58,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     if let Some(directory) = &arguments.run_dir {
         words.push(format!("--run-dir={}", directory.display()));
     }
+    words.extend(arguments.ignore.words());
     // Settings, limits and places are in the model as it was read.
     for (given, word) in [
         (arguments.dry_run, "--dry-run"),

@@ -6,7 +6,7 @@ use crate::ending::{tell, Telling};
 use crate::launched::Launched;
 use crate::runtime::{check_instance, run_over, RunOptions, Show, Terminal};
 use crate::spread::ByHand;
-use ligament_analysis::Files;
+use ligament_analysis::{CheckOptions, Files};
 use ligament_launch::site::Site;
 use ligament_launch::Machines;
 use ligament_manager::RunDirectory;
@@ -21,7 +21,14 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         Ok(found) => found,
         Err(error) => return refuse(arguments, &error),
     };
-    let mut report = match read(&arguments.models, &arguments.settings, model, limits, Files::MustExist) {
+    let options = CheckOptions {
+        limits,
+        files: Files::MustExist,
+        ignore: arguments.ignore.set(),
+        by_hand: arguments.manual.iter().cloned().collect(),
+        ..CheckOptions::default()
+    };
+    let mut report = match read(&arguments.models, &arguments.settings, model, options) {
         Ok(report) => report,
         Err(error) => return refuse(arguments, &error),
     };

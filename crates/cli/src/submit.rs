@@ -4,7 +4,7 @@ use crate::arguments::print;
 use crate::job::JobRecord;
 use crate::places::Places;
 use crate::site::own_command;
-use ligament_analysis::Files;
+use ligament_analysis::{CheckOptions, Files};
 use ligament_launch::jobs::{self, Job};
 use ligament_launch::site::{find_site, Site, Walltime};
 use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
@@ -58,6 +58,8 @@ pub(crate) struct Submit {
     #[arg(long, conflicts_with = "follow")]
     pub json: bool,
     #[command(flatten)]
+    pub ignore: crate::check::Ignore,
+    #[command(flatten)]
     pub places: Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
@@ -85,7 +87,8 @@ pub(crate) fn submit(arguments: &Submit) -> i32 {
     let mut limits = arguments.limits.options();
     arguments.places.add_to(&mut limits);
     let model = arguments.model.as_deref();
-    let mut report = match crate::check::read(&arguments.models, &arguments.settings, model, limits, files) {
+    let options = CheckOptions { limits, files, ignore: arguments.ignore.set(), ..CheckOptions::default() };
+    let mut report = match crate::check::read(&arguments.models, &arguments.settings, model, options) {
         Ok(report) => report,
         Err(error) => return refuse(&error),
     };
@@ -178,7 +181,7 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
         }
         return Ok(crate::DONE);
     }
-    let run = RunDirectory::create(arguments.run_dir.as_deref(), &prepared.model, prepared.now)?;
+    let run = RunDirectory::prepare(arguments.run_dir.as_deref(), &prepared.model, prepared.now)?;
     let job = job(arguments, site, prepared, &run)?;
     if let Some(file) = &site.file {
         // As it is now: the job may begin days from now.
@@ -231,6 +234,7 @@ fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory)
     }
     command.extend(arguments.places.words());
     command.extend(arguments.limits.words());
+    command.extend(arguments.ignore.words());
     let from = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
     Ok(Job {
         run: run.name(),

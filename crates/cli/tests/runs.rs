@@ -534,3 +534,96 @@ fn a_run_without_memory_for_its_messages_ends_with_that_reason() {
     assert!(why.contains("big reported an error") && why.contains("no memory for"), "{why}");
     place.assert_all_gone();
 }
+
+#[test]
+fn a_directory_of_the_users_own_is_no_run_directory_and_keeps_its_files() {
+    let place = Place::failing("own", "none");
+    let model = std::fs::read_to_string(place.path.join("pair.ymmsl")).unwrap();
+    std::fs::rename(place.path.join("pair.ymmsl"), place.path.join("model.ymmsl")).unwrap();
+    std::fs::write(place.path.join("settings.yaml"), "mine").unwrap();
+    for how in [&[][..], &["--detach"]] {
+        let mut arguments = vec!["run", "model.ymmsl", "--run-dir", "."];
+        arguments.extend(how);
+        let output = place.ask(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("holds what is no run's (model.ymmsl, settings.yaml)"), "{said}");
+        assert!(said.contains("ligament explain directory-not-empty"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(place.path.join("model.ymmsl")).unwrap(), model);
+    assert_eq!(std::fs::read_dir(&place.path).unwrap().count(), 2);
+}
+
+#[test]
+fn a_run_leaves_a_foreign_latest_alone_and_takes_an_empty_directory() {
+    let place = Place::failing("latest", "none");
+    std::fs::create_dir(place.path.join("releases")).unwrap();
+    std::fs::create_dir(place.path.join("run")).unwrap();
+    std::os::unix::fs::symlink("releases", place.path.join("latest")).unwrap();
+    let output = place.run(&["--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_link(place.path.join("latest")).unwrap(), Path::new("releases"));
+}
+
+#[test]
+fn a_submission_that_fails_moves_latest_nowhere_and_its_directory_can_be_used_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::failing("submission", "none");
+    let bin = place.path.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let submit = |slurm: &str, directory: &[&str]| {
+        let sbatch = bin.join("sbatch");
+        std::fs::write(&sbatch, format!("#!/bin/sh\n{slurm}\n")).unwrap();
+        std::fs::set_permissions(&sbatch, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut arguments = vec!["submit", "pair.ymmsl", "--detach"];
+        arguments.extend(directory);
+        let mut command = place.command(&arguments);
+        finish(command.env("PATH", &path).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let latest = place.path.join("runs/latest");
+    let failed = submit("echo not today >&2; exit 1", &[]);
+    assert!(text(&failed.stderr).contains("not today"), "{}", text(&failed.stderr));
+    assert!(latest.symlink_metadata().is_err());
+    assert_eq!(submit("exit 1", &["--run-dir", "runs/mine"]).status.code(), Some(2));
+    let done = submit("echo 17", &["--run-dir", "runs/mine"]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert_eq!(std::fs::read_link(&latest).unwrap(), Path::new("mine"));
+    // As the job does it.
+    let ran = place.ask(&["run", "pair.ymmsl", "--run-dir", "runs/mine", "--quiet"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert!(place.path.join("runs/mine/job.json").exists());
+}
+
+#[test]
+fn what_cannot_be_done_yet_is_refused_by_check_run_and_submit_alike_unless_it_may_be_left_out() {
+    let place = Place::failing("notyet", "none");
+    let file = place.path.join("pair.ymmsl");
+    let model = std::fs::read_to_string(&file).unwrap();
+    let refused = |model: &str, code: &str, more: &[&str]| {
+        std::fs::write(&file, model).unwrap();
+        for command in ["check", "run", "submit"] {
+            let mut arguments = vec![command, "pair.ymmsl"];
+            arguments.extend(more);
+            let output = place.ask(&arguments);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+            assert!(
+                said.starts_with("pair.ymmsl:") && said.contains(&format!("[{code}]")),
+                "{command}: {said}"
+            );
+        }
+    };
+    let filtered = model.replace("macro.out: micro.in", "macro.out: last micro.in");
+    refused(&filtered, "filter-not-yet", &["--ignore=checkpoints,resume,timelines,wait"]);
+    let mpi = model.replace("args: [micro, none]", "args: [micro, none], execution_model: openmpi");
+    refused(&format!("{mpi}resources: {{micro: {{mpi_processes: 1}}}}\n"), "mpi-program-not-yet", &[]);
+    let saving = format!("{model}checkpoints: {{at_end: true}}\nresume: {{macro: x}}\n");
+    refused(&saving, "checkpoints-not-yet", &["--ignore", "resume"]);
+    assert!(!place.path.join("runs").exists(), "nothing was begun");
+    let checked = place.ask(&["check", "pair.ymmsl", "--ignore", "resume", "--ignore", "checkpoints"]);
+    assert!(text(&checked.stdout).contains("2 warnings; it can be run"), "{}", text(&checked.stdout));
+    let ran = place.run(&["--ignore=resume,checkpoints"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    assert!(text(&ran.stderr).contains("it is ignored, as you have asked"), "{}", text(&ran.stderr));
+}

@@ -10,6 +10,12 @@ use std::path::{Path, PathBuf};
 /// Where runs are made unless the user says otherwise, beside the place from which the command is called.
 const RUNS: &str = "runs";
 const LATEST: &str = "latest";
+/// In a run directory that was made for a run which has not begun.
+const PREPARED: &str = ".prepared";
+/// Below a run directory, the directories of instances.
+const INSTANCES: &str = "instances";
+/// How many names are given of what is in the way.
+const NAMED: usize = 3;
 /// In a run directory: the job that the run was submitted as.
 pub const JOB: &str = "job.json";
 /// Room that is set aside for a run's record, bytes: for the run, and for each instance.
@@ -37,30 +43,85 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Makes the directory of a new run: `wanted`, which must not hold a run yet, or a new one of the model's
-    /// name and the time under `runs`, with the link `latest` beside it.
+    /// Makes the directory of a new run: `wanted`, which must be empty or not be there, or have been prepared for this;
+    /// or a new one of the model's name and the time under `runs`.
     ///
     /// # Errors
-    /// What the system says, with the path.
+    /// It holds something, or what the system says; with the path.
     pub fn create(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
+        let run = RunDirectory::claim(wanted, model, now)?;
+        // Of two runs that find the same empty directory, one gets it.
+        match fs::create_dir(run.path.join(INSTANCES)) {
+            Ok(()) => Ok(run),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(run.in_use()),
+            Err(error) => Err(cannot_be_made(&run.path.join(INSTANCES), &error)),
+        }
+    }
+
+    /// As `create`, for a run that another process begins: that one finds the directory made for it, with what is put
+    /// there meanwhile.
+    ///
+    /// # Errors
+    /// As `create`.
+    pub fn prepare(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
+        let run = RunDirectory::claim(wanted, model, now)?;
+        run.write(PREPARED, "")?;
+        Ok(run)
+    }
+
+    /// A run that was to have this directory has not begun, and has written nothing of its own: the next one may have it.
+    /// `is_new` if nobody has chosen it, so that it goes if it is empty.
+    pub fn withdraw(&self, is_new: bool) {
+        let _ = fs::remove_dir(self.path.join(INSTANCES));
+        if fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_some()) {
+            // It was prepared, and has what came with that.
+            let _ = self.write(PREPARED, "");
+        } else if is_new {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+
+    /// Makes sure that the directory is there and nobody else's.
+    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
         let path = match wanted {
             Some(path) => {
-                if path.join("run.json").exists() {
-                    return Err(format!(
-                        "the run directory {} holds a run already; choose another, or remove it first",
-                        path.display()
-                    ));
-                }
                 make(path)?;
                 path.to_path_buf()
             }
             None => new_under(Path::new(RUNS), model, now)?,
         };
         let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-        make(&path.join("instances"))?;
         let run = RunDirectory { path };
-        run.link_latest();
-        Ok(run)
+        if run.record().symlink_metadata().is_ok() {
+            return Err(run.in_use());
+        }
+        // Only one can remove it, and it is the one that the directory was prepared for.
+        if fs::remove_file(run.path.join(PREPARED)).is_ok() {
+            return Ok(run);
+        }
+        let entries = fs::read_dir(&run.path)
+            .map_err(|error| format!("the directory {} cannot be read: {error}", run.path.display()))?;
+        let mut names: Vec<String> =
+            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        if names.is_empty() {
+            return Ok(run);
+        }
+        names.sort_unstable();
+        let more = if names.len() > NAMED { ", …" } else { "" };
+        names.truncate(NAMED);
+        Err(format!(
+            "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over it; choose \
+             a directory that is new or empty",
+            run.path.display(),
+            names.join(", "),
+        ))
+    }
+
+    fn in_use(&self) -> String {
+        format!(
+            "the run directory {} holds a run already; choose another, or remove it first",
+            self.path.display()
+        )
     }
 
     /// A run that exists.
@@ -120,7 +181,7 @@ impl RunDirectory {
 
     /// The directory of an instance.
     pub fn instance(&self, name: &str) -> PathBuf {
-        self.path.join("instances").join(name)
+        self.path.join(INSTANCES).join(name)
     }
 
     /// The directory of the process of a light program.
@@ -215,6 +276,15 @@ impl RunDirectory {
     /// # Errors
     /// What the system says, with the path.
     pub fn write_record(&self, text: &str) -> Result<(), String> {
+        let is_first = !self.record().exists();
+        let written = self.write_or_rescue(text);
+        if is_first && written.is_ok() {
+            self.link_latest();
+        }
+        written
+    }
+
+    fn write_or_rescue(&self, text: &str) -> Result<(), String> {
         self.write("run.json", text).or_else(|error| {
             let into_reserve = || -> io::Result<()> {
                 let file = fs::OpenOptions::new().write(true).open(self.reserved())?;
@@ -272,13 +342,14 @@ impl RunDirectory {
         lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
     }
 
-    /// Points `latest` at this run; that it cannot is no reason not to run.
-    fn link_latest(&self) {
+    /// Points `latest` at this run, which is there now; that it cannot is no reason not to run. What somebody else has
+    /// called `latest` stays.
+    pub fn link_latest(&self) {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return;
         };
         let latest = parent.join(LATEST);
-        if latest.symlink_metadata().is_ok_and(|found| !found.file_type().is_symlink()) {
+        if latest.symlink_metadata().is_ok() && !is_our_link(&latest) {
             return;
         }
         let new = parent.join(format!(".{LATEST}-{}", std::process::id()));
@@ -288,12 +359,27 @@ impl RunDirectory {
     }
 }
 
+/// Whether this is a link that a run has made: to a run beside it, or under `runs` to one that has been removed.
+fn is_our_link(latest: &Path) -> bool {
+    let (Ok(target), Some(parent)) = (fs::read_link(latest), latest.parent()) else { return false };
+    let mut parts = target.components();
+    if !matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None)) {
+        return false;
+    }
+    let run = parent.join(target);
+    match run.symlink_metadata() {
+        Ok(_) => ["run.json", JOB, PREPARED].iter().any(|file| run.join(file).symlink_metadata().is_ok()),
+        Err(_) => parent.file_name().is_some_and(|name| name == RUNS),
+    }
+}
+
 fn make(path: &Path) -> Result<(), String> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o777)
-        .create(path)
-        .map_err(|error| format!("the directory {} cannot be made: {error}", path.display()))
+    let made = fs::DirBuilder::new().recursive(true).mode(0o777).create(path);
+    made.map_err(|error| cannot_be_made(path, &error))
+}
+
+fn cannot_be_made(path: &Path, error: &io::Error) -> String {
+    format!("the directory {} cannot be made: {error}", path.display())
 }
 
 /// A directory that did not exist before: two runs within one second get different ones.
@@ -306,7 +392,7 @@ fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, String> {
         match fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(format!("the directory {} cannot be made: {error}", path.display())),
+            Err(error) => return Err(cannot_be_made(&path, &error)),
         }
     }
     unreachable!("one of all numbers is free")
@@ -400,10 +486,72 @@ mod tests {
         let b = new_under(&runs, "m", Moment(0)).unwrap();
         assert_ne!(a, b);
         for path in [&a, &b] {
-            RunDirectory::create(Some(path), "m", Moment(0)).unwrap();
+            let run = RunDirectory::create(Some(path), "m", Moment(0)).unwrap();
+            assert!(path == &b || !runs.join("latest").exists(), "there is no run yet");
+            run.write_record("{}").unwrap();
         }
         assert_eq!(runs.join("latest").canonicalize().unwrap(), b.canonicalize().unwrap());
         fs::remove_dir_all(runs).unwrap();
+    }
+
+    #[test]
+    fn a_directory_with_somebodys_files_is_refused_and_they_stay() {
+        let path = empty("foreign");
+        for file in ["model.ymmsl", "settings.yaml", "notes", ".hidden"] {
+            fs::write(path.join(file), "mine").unwrap();
+        }
+        for begin in [RunDirectory::create, RunDirectory::prepare] {
+            let error = begin(Some(&path), "m", Moment(0)).unwrap_err();
+            assert!(error.contains("holds what is no run's (.hidden, model.ymmsl, notes, …)"), "{error}");
+        }
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 4);
+        assert_eq!(fs::read_to_string(path.join("model.ymmsl")).unwrap(), "mine");
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn what_was_prepared_is_for_one_run_and_for_the_next_if_that_does_not_begin() {
+        let path = empty("prepared").join("here");
+        let prepared = RunDirectory::prepare(Some(&path), "m", Moment(0)).unwrap();
+        prepared.write("job.sh", "").unwrap();
+        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        assert!(RunDirectory::create(Some(&path), "m", Moment(0)).unwrap_err().contains("no run's"));
+        run.withdraw(false);
+        let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
+        run.write_record("{}").unwrap();
+        assert!(RunDirectory::create(Some(&path), "m", Moment(0)).unwrap_err().contains("a run already"));
+        fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn latest_is_moved_only_if_it_leads_to_a_run_beside_it() {
+        let place = empty("latest");
+        let latest = place.join("latest");
+        let run = RunDirectory::create(Some(&place.join("run")), "m", Moment(0)).unwrap();
+        fs::create_dir(place.join("release")).unwrap();
+        for target in ["release", "nowhere", "/etc", "../x"] {
+            symlink(target, &latest).unwrap();
+            run.link_latest();
+            assert_eq!(fs::read_link(&latest).unwrap(), Path::new(target));
+            fs::remove_file(&latest).unwrap();
+        }
+        fs::write(&latest, "mine").unwrap();
+        run.link_latest();
+        assert_eq!(fs::read_to_string(&latest).unwrap(), "mine");
+        fs::remove_file(&latest).unwrap();
+        run.write_record("{}").unwrap();
+        assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"));
+        let next = RunDirectory::create(Some(&place.join("next")), "m", Moment(0)).unwrap();
+        assert_eq!(fs::read_link(&latest).unwrap(), Path::new("run"), "the next one has not begun");
+        next.write_record("{}").unwrap();
+        assert_eq!(fs::read_link(&latest).unwrap(), Path::new("next"));
+        // Of runs that were removed the link stays, and is replaced where only runs are.
+        let runs = place.join("runs");
+        let run = RunDirectory::create(Some(&runs.join("b")), "m", Moment(0)).unwrap();
+        symlink("a", runs.join("latest")).unwrap();
+        run.write_record("{}").unwrap();
+        assert_eq!(fs::read_link(runs.join("latest")).unwrap(), Path::new("b"));
+        fs::remove_dir_all(place).unwrap();
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! When a run saves its state. Read, merged and kept; not used in a run yet.
+//! When a run saves its state, and what it goes on from. Read, merged and kept; a run cannot do it yet, so the check
+//! refuses a model that asks for it (`ligament-analysis`, `notyet`).
+
+use crate::problem::At;
 
 /// Moments at which to save.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +28,17 @@ pub struct Checkpoints {
     pub wallclock_time: Vec<CheckpointRule>,
     /// In the model's own time.
     pub simulation_time: Vec<CheckpointRule>,
+    /// Where the section is.
+    pub at: At,
+}
+
+/// What an instance is to go on from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// The file, as it is written.
+    pub file: String,
+    /// Where this is written.
+    pub at: At,
 }
 
 impl Checkpoints {
@@ -35,6 +49,9 @@ impl Checkpoints {
 
     /// Adds the other's moments to these.
     pub fn update(&mut self, overlay: Checkpoints) {
+        if self.is_empty() {
+            self.at = overlay.at;
+        }
         self.at_end |= overlay.at_end;
         self.wallclock_time.extend(overlay.wallclock_time);
         self.simulation_time.extend(overlay.simulation_time);

@@ -1,6 +1,6 @@
 //! All that one or several model files say together.
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Resume};
 use crate::graph::{Model, SETTINGS_PORT};
 use crate::identity::{Identifier, Reference};
 use crate::options::LigamentOptions;
@@ -61,7 +61,7 @@ pub struct Configuration {
     /// When to save.
     pub checkpoints: Checkpoints,
     /// What to resume from: files by instance.
-    pub resume: IndexMap<Reference, String>,
+    pub resume: IndexMap<Reference, Resume>,
     /// What stands under `ligament:`.
     pub ligament: LigamentOptions,
 }

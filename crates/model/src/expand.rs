@@ -2,7 +2,7 @@
 //! ends that exchange messages. Linear in the size of the result.
 
 use crate::configuration::{is_implicit_port, Configuration};
-use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER};
+use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER, FEWER_OR_ALLOWED};
 use crate::graph::{ConduitFilter, Operator};
 use crate::identity::{Identifier, Reference};
 use crate::options::{LigamentOptions, OfConduit, DEFAULT_INSTANCES};
@@ -162,6 +162,12 @@ impl Resolved {
 }
 
 impl Configuration {
+    /// How many instances a run of this may have.
+    pub(crate) fn instance_limit(&self) -> usize {
+        let wanted = self.ligament.instances.unwrap_or(DEFAULT_INSTANCES);
+        usize::try_from(wanted).map_or(MAX_INSTANCES, |wanted| wanted.min(MAX_INSTANCES))
+    }
+
     /// Expands the only root model. See `expand_with`.
     pub fn expand(&self) -> Result<Resolved, Problems> {
         self.expand_with(&ExpandOptions::default())
@@ -264,8 +270,7 @@ impl<'a> Expander<'a> {
     }
 
     fn instance_counts(&self) -> Result<Vec<usize>, Problems> {
-        let wanted = self.config.ligament.instances.unwrap_or(DEFAULT_INSTANCES);
-        let limit = usize::try_from(wanted).map_or(MAX_INSTANCES, |wanted| wanted.min(MAX_INSTANCES));
+        let limit = self.config.instance_limit();
         let mut total = 0usize;
         let mut counts = Vec::with_capacity(self.flat.components.len());
         for component in &self.flat.components {
@@ -276,12 +281,7 @@ impl<'a> Expander<'a> {
                     total = sum;
                 }
                 _ => {
-                    return Err(Problems(vec![too_large(
-                        &component.at,
-                        limit,
-                        "instances",
-                        "reduce the multiplicities, or allow more with \"instances:\" under \"ligament:\"",
-                    )]))
+                    return Err(Problems(vec![too_large(&component.at, limit, "instances", FEWER_OR_ALLOWED)]))
                 }
             }
         }

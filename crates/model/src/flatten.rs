@@ -4,15 +4,20 @@
 use crate::configuration::Configuration;
 use crate::graph::{ConduitFilter, Model, Ports};
 use crate::identity::{Identifier, Part, Reference};
+use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
 use crate::structure::component_ports;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// More components than this are refused.
-const MAX_COMPONENTS: usize = 4 << 20;
-/// More conduits than this are refused.
-const MAX_CONDUITS: usize = 64 << 20;
+/// Models that contain each other deeper than this are refused.
+const MAX_DEPTH: usize = 64;
+/// An instance's name is that of its directory, and the system takes no longer ones.
+const MAX_NAME: usize = 255;
+/// For each instance that a model may have, so many components that are left out, ports and conduits may come of nested
+/// models.
+const FOR_EACH_INSTANCE: usize = 64;
 
 /// A component of the flat graph. A program or nothing implements it.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub struct FlatConduit {
     pub to: FlatEnd,
     /// What happens on the way, in order.
     pub filters: Vec<ConduitFilter>,
+    /// Where the first of these is named, if there are any.
+    pub filters_at: Option<Box<At>>,
     /// Where it is declared; for a conduit made of several, the one at the sender.
     pub at: At,
 }
@@ -71,6 +78,8 @@ struct Use<'a> {
     multiplicity: Vec<usize>,
     /// The use that contains this one.
     parent: Option<usize>,
+    /// How many uses contain it.
+    depth: usize,
     /// What each component of the model became, by position.
     became: Vec<Became>,
 }
@@ -92,7 +101,36 @@ enum Loose {
 struct Edge<'a> {
     to: Loose,
     filters: &'a [ConduitFilter],
+    filters_at: &'a At,
     at: &'a At,
+}
+
+/// How much a model may become. What a file declares is never too much; what nested models multiply is.
+struct Room {
+    instances: usize,
+    left: usize,
+    all: usize,
+}
+
+impl Room {
+    fn of(config: &Configuration) -> Room {
+        let ports =
+            |model: &Model| model.components.values().flat_map(|c| &c.ports).map(Ports::len).sum::<usize>();
+        let declared = |model: &Model| model.components.len() + model.conduits.len() + ports(model);
+        let instances = config.instance_limit();
+        let multiplied = FOR_EACH_INSTANCE.saturating_mul(instances.max(DEFAULT_INSTANCES as usize));
+        let all = config.models.values().map(declared).sum::<usize>().saturating_add(multiplied);
+        Room { instances, left: all, all }
+    }
+
+    /// Takes room for so many ports, conduits, or components.
+    fn take(&mut self, many: usize, at: &At) -> Result<(), Problem> {
+        match self.left.checked_sub(many) {
+            Some(left) => self.left = left,
+            None => return Err(too_large(at, self.all, "ports and conduits", FEWER_OR_ALLOWED)),
+        }
+        Ok(())
+    }
 }
 
 impl Configuration {
@@ -105,20 +143,34 @@ impl Configuration {
             model: root,
             multiplicity: Vec::new(),
             parent: None,
+            depth: 0,
             became: Vec::new(),
         }];
+        let mut room = Room::of(self);
         let mut components = Vec::new();
         let mut ports: HashMap<&Reference, Vec<Arc<Ports>>> = HashMap::new();
+        // Those of a program are one and the same for all components that it implements.
+        let mut shared: HashMap<*const Ports, Arc<Ports>> = HashMap::new();
         let mut next = 0;
         while next < uses.len() {
             let model = uses[next].model;
             let model_ports = ports.entry(&model.name).or_insert_with(|| {
-                component_ports(self, model).into_iter().map(|p| Arc::new(p.into_owned())).collect()
+                let all = component_ports(self, model).into_iter();
+                all.map(|ports| match ports {
+                    Cow::Borrowed(ports) => {
+                        Arc::clone(shared.entry(ports).or_insert_with(|| Arc::new(ports.clone())))
+                    }
+                    Cow::Owned(ports) => Arc::new(ports),
+                })
+                .collect()
             });
+            room.take(model.conduits.len(), &model.at)?;
             for (i, component) in model.components.values().enumerate() {
                 let path = uses[next].path.join(&component.name);
                 let mut multiplicity = uses[next].multiplicity.clone();
                 multiplicity.extend_from_slice(&component.multiplicity);
+                check_name(&path, &multiplicity, &component.at)?;
+                room.take(1 + model_ports[i].len(), &component.at)?;
                 let custom = self.custom_implementations.get(&root.name.join(&path));
                 let implementation = match custom {
                     Some((implementation, _)) => implementation.as_ref(),
@@ -133,13 +185,26 @@ impl Configuration {
                         }
                         up = uses[index].parent;
                     }
+                    let depth = uses[next].depth + 1;
+                    if depth > MAX_DEPTH {
+                        return Err(too_deep(&path, &component.implementation_at));
+                    }
                     uses.push(Use {
                         path,
                         model: nested,
                         multiplicity,
                         parent: Some(next),
+                        depth,
                         became: Vec::new(),
                     });
+                    if uses.len() > room.instances.max(DEFAULT_INSTANCES as usize) {
+                        return Err(too_large(
+                            &component.at,
+                            uses.len() - 1,
+                            "uses of models",
+                            FEWER_OR_ALLOWED,
+                        ));
+                    }
                     Became::Use(uses.len() - 1)
                 } else if implementation.is_none() && component.optional {
                     Became::Nothing
@@ -153,14 +218,15 @@ impl Configuration {
                     });
                     Became::Component(components.len() - 1)
                 };
-                if components.len() + uses.len() > MAX_COMPONENTS {
-                    return Err(too_large(&component.at, MAX_COMPONENTS, "components", FEWER));
+                // Each has one instance at least.
+                if components.len() > room.instances {
+                    return Err(too_large(&component.at, room.instances, "instances", FEWER_OR_ALLOWED));
                 }
                 uses[next].became.push(became);
             }
             next += 1;
         }
-        let conduits = join_conduits(&uses)?;
+        let conduits = join_conduits(&uses, &mut room)?;
         Ok(FlatModel { name: root.name.clone(), components, conduits })
     }
 }
@@ -174,14 +240,53 @@ fn model_cycle(path: &Reference, model: &Model, at: &At) -> Problem {
     )
 }
 
+fn too_deep(path: &Reference, at: &At) -> Problem {
+    Problem::error(
+        "nested-too-deep",
+        at,
+        format!("models contain each other more than {MAX_DEPTH} deep here, at \"{path}\""),
+        "put the components of some of them into the model that contains them",
+    )
+}
+
+/// An instance has a directory of its name.
+fn check_name(path: &Reference, multiplicity: &[usize], at: &At) -> Result<(), Problem> {
+    let names = path.parts().iter().map(|part| match part {
+        Part::Name(name) => name.as_str().len() + 1,
+        Part::Index(index) => digits(*index) + 2,
+    });
+    let indices = multiplicity.iter().map(|length| digits(length.saturating_sub(1)) + 2);
+    let letters = names.sum::<usize>().saturating_sub(1) + indices.sum::<usize>();
+    if letters <= MAX_NAME {
+        return Ok(());
+    }
+    let text = path.to_string();
+    Err(Problem::error(
+        "name-too-long",
+        at,
+        format!(
+            "the instances of \"{}\" have names of {letters} letters, and each has a directory of its name, which may \
+             have {MAX_NAME}",
+            crate::yaml::shorten(&text)
+        ),
+        "shorten the names of the component and of those that contain it",
+    ))
+}
+
+fn digits(number: usize) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
 /// What to do about a model that is too large.
 pub(crate) const FEWER: &str = "reduce the multiplicities";
+pub(crate) const FEWER_OR_ALLOWED: &str =
+    "reduce the multiplicities and the nested models, or allow more with \"instances:\" under \"ligament:\"";
 
 pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Problem {
     Problem::error("too-large", at, format!("the model has more than {limit} {what}"), remedy)
 }
 
-fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
+fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, Problem> {
     let mut conduits = Vec::new();
     let mut starts: Vec<(Loose, Edge<'_>)> = Vec::new();
     let mut onward: HashMap<Loose, Vec<Edge<'_>>> = HashMap::new();
@@ -190,7 +295,7 @@ fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
             let from = conduit.sending_end().and_then(|end| loose(used, i, end));
             let to = conduit.receiving_end().and_then(|end| loose(used, i, end));
             let (Some(from), Some(to)) = (from, to) else { continue };
-            let edge = Edge { to, filters: &conduit.filters, at: &conduit.at };
+            let edge = Edge { to, filters: &conduit.filters, filters_at: &conduit.filters_at, at: &conduit.at };
             match from {
                 Loose::Final(..) => starts.push((from, edge)),
                 Loose::ModelPort(..) => onward.entry(from).or_default().push(edge),
@@ -202,17 +307,24 @@ fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
         let Loose::Final(component, port, slot) = from else { continue };
         let from = FlatEnd { component: *component, port: port.clone(), slot: *slot };
         // Depth first along model ports; the stack holds edges with how deep they are.
-        let mut stack: Vec<(&Edge<'_>, usize, Vec<ConduitFilter>)> = vec![(edge, 0, Vec::new())];
+        let mut stack: Vec<(&Edge<'_>, usize, Vec<ConduitFilter>, Option<&At>)> =
+            vec![(edge, 0, Vec::new(), None)];
         visited.clear();
-        while let Some((step, depth, mut filters)) = stack.pop() {
+        while let Some((step, depth, mut filters, mut filters_at)) = stack.pop() {
+            if filters.is_empty() && !step.filters.is_empty() {
+                filters_at = Some(step.filters_at);
+            }
             filters.extend_from_slice(step.filters);
             match &step.to {
                 Loose::Final(component, port, slot) => {
                     let to = FlatEnd { component: *component, port: port.clone(), slot: *slot };
-                    conduits.push(FlatConduit { from: from.clone(), to, filters, at: edge.at.clone() });
-                    if conduits.len() > MAX_CONDUITS {
-                        return Err(too_large(edge.at, MAX_CONDUITS, "conduits", FEWER));
+                    // Those of one model have room already.
+                    if depth > 0 {
+                        room.take(1, edge.at)?;
                     }
+                    let filters_at = filters_at.map(|at| Box::new(at.clone()));
+                    let at = edge.at.clone();
+                    conduits.push(FlatConduit { from: from.clone(), to, filters, filters_at, at });
                 }
                 through @ Loose::ModelPort(_, port) => {
                     visited.truncate(visited.iter().take_while(|(_, d)| *d < depth).count());
@@ -226,7 +338,7 @@ fn join_conduits(uses: &[Use<'_>]) -> Result<Vec<FlatConduit>, Problem> {
                     }
                     visited.push((through.clone(), depth));
                     for next in onward.get(through).into_iter().flatten().rev() {
-                        stack.push((next, depth + 1, filters.clone()));
+                        stack.push((next, depth + 1, filters.clone(), filters_at));
                     }
                 }
             }

@@ -71,7 +71,8 @@ impl fmt::Display for Operator {
 }
 
 /// The timeline that a port is on, relative to its component: names with colons between them; empty for the
-/// component's own. Read and kept; not used in a run yet.
+/// component's own. Read and kept; not used in a run
+/// yet, so the check refuses it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timeline(Vec<Reference>);
 
@@ -232,6 +233,8 @@ pub struct Conduit {
     pub receiver: Reference,
     /// What happens to messages on the way, in order.
     pub filters: Vec<ConduitFilter>,
+    /// Where the first filter is named, if there is one.
+    pub filters_at: At,
     /// Where the sender is named.
     pub at: At,
     /// Where the receiver is named.
@@ -253,7 +256,14 @@ pub(crate) fn split_end(end: &Reference) -> Option<(&[Part], &Identifier, Option
 impl Conduit {
     /// A conduit without filters, made in code.
     pub fn new(sender: Reference, receiver: Reference) -> Conduit {
-        Conduit { sender, receiver, filters: Vec::new(), at: At::default(), receiver_at: At::default() }
+        Conduit {
+            sender,
+            receiver,
+            filters: Vec::new(),
+            filters_at: At::default(),
+            at: At::default(),
+            receiver_at: At::default(),
+        }
     }
 
     /// The component's path, the port and the slot of the sending end; `None` if it has several slots.
@@ -277,13 +287,15 @@ impl fmt::Display for Conduit {
     }
 }
 
-/// Timelines declared to have the same time points. Read and kept; not used in a run yet.
+/// Timelines declared to have the same time points. Read and kept; not used in a run yet, so the check refuses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchingTimelines {
     /// The leading one.
     pub head: Timeline,
     /// The others.
     pub matches: Vec<Timeline>,
+    /// Where this is written.
+    pub at: At,
 }
 
 /// A model: components and conduits, and ports of its own where it is used as an implementation.

@@ -8,6 +8,11 @@ use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+/// Modules that import each other deeper than this are refused.
+const MAX_DEPTH: usize = 64;
+/// More than this is not copied from module to module, in components, conduits and programs.
+const MAX_COPIED: usize = 1 << 20;
+
 /// The text of a module, and the name to show with its problems.
 #[derive(Clone, Debug)]
 pub struct ModuleText {
@@ -63,7 +68,10 @@ impl Modules for FileModules {
         let mut looked = Vec::new();
         for directory in self.path.iter().cloned().chain(beside) {
             let file = directory.join(&relative);
-            match std::fs::read_to_string(&file) {
+            let text = crate::read::read_whole(&file).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not valid UTF-8 text"))
+            });
+            match text {
                 Ok(text) => return Ok(ModuleText { text, file: file.display().to_string() }),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     looked.push(file.display().to_string());
@@ -80,8 +88,14 @@ impl Configuration {
     /// What comes from a module `a.b` is then called `a.b.name`. Problems of the modules are among those
     /// returned; what could be resolved is in place even then.
     pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
-        let mut resolver =
-            Resolver { modules, done: HashMap::new(), under_way: Vec::new(), problems: Vec::new() };
+        let mut resolver = Resolver {
+            modules,
+            done: HashMap::new(),
+            failed: HashSet::new(),
+            under_way: Vec::new(),
+            copied: 0,
+            problems: Vec::new(),
+        };
         let overwritten = resolver.resolve(self, &Reference::empty());
         crate::customise::remove_overwritten(self, &overwritten);
         resolver.problems
@@ -91,7 +105,12 @@ impl Configuration {
 struct Resolver<'a> {
     modules: &'a dyn Modules,
     done: HashMap<Reference, Configuration>,
+    /// Modules that are there and cannot be read.
+    failed: HashSet<Reference>,
     under_way: Vec<Reference>,
+    /// Components, conduits and programs that imports have brought, those that went through several modules once for
+    /// each.
+    copied: usize,
     problems: Vec<Problem>,
 }
 
@@ -155,6 +174,18 @@ impl Resolver<'_> {
             ));
             return false;
         }
+        if self.failed.contains(module) {
+            return false;
+        }
+        if self.under_way.len() >= MAX_DEPTH {
+            self.problems.push(Problem::error(
+                "nested-too-deep",
+                at,
+                format!("modules import each other more than {MAX_DEPTH} deep here, at \"{module}\""),
+                "import what is needed from where it is, instead of through one module after the other",
+            ));
+            return false;
+        }
         let importing = at.file.as_deref().map(Path::new);
         let found = match self.modules.find(module, importing) {
             Ok(found) => found,
@@ -183,6 +214,7 @@ impl Resolver<'_> {
             configuration.resources.clear();
         }
         if failed {
+            self.failed.insert(module.clone());
             return false;
         }
         self.under_way.push(module.clone());
@@ -222,6 +254,16 @@ impl Resolver<'_> {
             if let Some(model) = from.models.get(&next) {
                 if config.models.contains_key(&next) {
                     continue;
+                }
+                self.copied += 1 + model.components.len() + model.conduits.len();
+                if self.copied > MAX_COPIED {
+                    self.problems.push(crate::flatten::too_large(
+                        at,
+                        MAX_COPIED,
+                        "components and conduits that imports bring",
+                        "import fewer models through one module after the other",
+                    ));
+                    return false;
                 }
                 wanted.extend(model.components.values().filter_map(|c| c.implementation.clone()));
                 config.models.insert(next, model.clone());

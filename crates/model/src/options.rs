@@ -105,6 +105,8 @@ pub struct LigamentOptions {
     pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
+    /// Where that is written.
+    pub wait_at: At,
     /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
     pub light: IndexMap<Reference, At>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
@@ -157,7 +159,9 @@ impl LigamentOptions {
         self.output = overlay.output.or(self.output);
         self.timeline = overlay.timeline.or(self.timeline);
         self.instances = overlay.instances.or(self.instances);
-        self.wait = overlay.wait.or(self.wait);
+        if overlay.wait.is_some() {
+            (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
+        }
         self.light.extend(overlay.light);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);

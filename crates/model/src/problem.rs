@@ -161,6 +161,8 @@ pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> 
     let allowed = (letters.max(3) / 3).min(4).min(letters.saturating_sub(1));
     known
         .into_iter()
+        // No distance is shorter than the difference in length, and most names are left out by that.
+        .filter(|k| k.chars().count().abs_diff(letters) <= allowed)
         .map(|k| (strsim::osa_distance(&lower, &k.to_lowercase()), k))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)

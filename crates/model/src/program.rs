@@ -123,6 +123,8 @@ pub struct Program {
     pub at: At,
     /// Where its executable is named.
     pub executable_at: At,
+    /// Where its arguments are.
+    pub args_at: At,
 }
 
 impl Program {
@@ -145,6 +147,7 @@ impl Program {
             keeps_state_for_next_use: KeepsState::default(),
             at: At::default(),
             executable_at: At::default(),
+            args_at: At::default(),
         }
     }
 }

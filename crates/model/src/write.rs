@@ -70,8 +70,8 @@ impl Configuration {
         self.write_checkpoints(&mut out);
         if !self.resume.is_empty() {
             out.line(0, "resume:");
-            for (name, path) in &self.resume {
-                out.pair(1, &text(&name.to_string()), &text(path));
+            for (name, resume) in &self.resume {
+                out.pair(1, &text(&name.to_string()), &text(&resume.file));
             }
         }
         self.write_ligament(&mut out);

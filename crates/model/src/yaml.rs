@@ -13,6 +13,10 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_BYTES: usize = 256 << 20;
 /// Nodes that aliases and merge keys may add, together.
 pub const MAX_ALIAS_NODES: usize = 100_000;
+/// Bytes of text that they may add, together.
+pub const MAX_ALIAS_BYTES: usize = 1 << 20;
+/// How often as much may stand under anchors, of which each needs a copy.
+const ANCHORS: usize = 64;
 
 /// A node of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,11 +60,17 @@ impl Node {
         }
     }
 
-    fn count(&self) -> usize {
+    fn size(&self) -> Size {
         match &self.kind {
-            Kind::Seq(items) => 1 + items.iter().map(Node::count).sum::<usize>(),
-            Kind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.count() + v.count()).sum::<usize>(),
-            _ => 1,
+            Kind::Seq(items) => items.iter().map(Node::size).fold(Size { nodes: 1, bytes: 0 }, Size::plus),
+            Kind::Map(pairs) => {
+                let sizes = pairs.iter().map(|(key, value)| key.size().plus(value.size()));
+                sizes.fold(Size { nodes: 1, bytes: 0 }, Size::plus)
+            }
+            Kind::Str(text) | Kind::Bool(_, text) | Kind::Int(_, text) | Kind::Float(_, text) => {
+                Size { nodes: 1, bytes: text.len() }
+            }
+            Kind::Null => Size { nodes: 1, bytes: 0 },
         }
     }
 
@@ -70,6 +80,24 @@ impl Node {
             Kind::Map(pairs) => 1 + pairs.iter().map(|(k, v)| k.height().max(v.height())).max().unwrap_or(0),
             _ => 0,
         }
+    }
+}
+
+/// How much a node and all within it are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn plus(self, other: Size) -> Size {
+        Size { nodes: self.nodes.saturating_add(other.nodes), bytes: self.bytes.saturating_add(other.bytes) }
+    }
+
+    /// Whether this is more than may be copied so many times over.
+    fn exceeds(self, times: usize) -> bool {
+        self.nodes > MAX_ALIAS_NODES * times || self.bytes > MAX_ALIAS_BYTES * times
     }
 }
 
@@ -97,8 +125,9 @@ struct Loader<'a> {
     file: Option<Arc<str>>,
     problems: &'a mut Vec<Problem>,
     open: Vec<Open>,
-    anchors: HashMap<usize, (Node, usize)>,
-    alias_nodes: usize,
+    anchors: HashMap<usize, (Node, Size)>,
+    anchored: Size,
+    aliased: Size,
     root: Option<Node>,
 }
 
@@ -115,8 +144,15 @@ pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) ->
         ));
         return None;
     }
-    let mut loader =
-        Loader { file, problems, open: Vec::new(), anchors: HashMap::new(), alias_nodes: 0, root: None };
+    let mut loader = Loader {
+        file,
+        problems,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        anchored: Size::default(),
+        aliased: Size::default(),
+        root: None,
+    };
     let mut parser = Parser::new_from_str(text);
     let mut documents = 0;
     while let Some(next) = parser.next_event() {
@@ -241,7 +277,7 @@ impl Loader<'_> {
                 self.place(Node { at: open.at, kind }, open.anchor)
             }
             Event::Alias(anchor) => {
-                let Some((node, count)) = self.anchors.get(&anchor) else {
+                let Some((node, size)) = self.anchors.get(&anchor) else {
                     self.problems.push(Problem::error(
                         "bad-alias",
                         &at,
@@ -250,8 +286,8 @@ impl Loader<'_> {
                     ));
                     return None;
                 };
-                self.alias_nodes = self.alias_nodes.saturating_add(*count);
-                if self.alias_nodes > MAX_ALIAS_NODES || self.open.len() + node.height() > MAX_DEPTH {
+                self.aliased = self.aliased.plus(*size);
+                if self.aliased.exceeds(1) || self.open.len() + node.height() > MAX_DEPTH {
                     self.too_many_aliases(&at);
                     return None;
                 }
@@ -266,7 +302,10 @@ impl Loader<'_> {
         self.problems.push(Problem::error(
             "alias-expansion",
             at,
-            format!("the aliases of this file expand to more than {MAX_ALIAS_NODES} values, or too deep"),
+            format!(
+                "the aliases of this file expand to more than {MAX_ALIAS_NODES} values or {} MiB of text, or too deep",
+                MAX_ALIAS_BYTES >> 20
+            ),
             "write the values out, or build the model in a script",
         ));
     }
@@ -287,8 +326,13 @@ impl Loader<'_> {
 
     fn place(&mut self, node: Node, anchor: usize) -> Option<()> {
         if anchor > 0 {
-            let count = node.count();
-            self.anchors.insert(anchor, (node.clone(), count));
+            let size = node.size();
+            self.anchored = self.anchored.plus(size);
+            if self.anchored.exceeds(ANCHORS) {
+                self.too_many_aliases(&node.at);
+                return None;
+            }
+            self.anchors.insert(anchor, (node.clone(), size));
         }
         match self.open.last_mut() {
             Some(open) => open.nodes.push(node),
@@ -572,6 +616,15 @@ mod tests {
             text += &format!("a{i}: &a{i} [{}]\n", vec![item; 9].join(", "));
         }
         assert_eq!(codes(&text), ["alias-expansion"]);
+    }
+
+    #[test]
+    fn aliases_of_long_texts_and_anchors_within_anchors_are_refused() {
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(2000), vec!["*a"; 600].join(", "));
+        assert_eq!(codes(&long), ["alias-expansion"]);
+        let nested = format!("{}\"{}\"{}", "&a [".repeat(60), "x".repeat(2 << 20), "]".repeat(60));
+        assert_eq!(codes(&nested), ["alias-expansion"]);
+        assert!(codes(&format!("a: &a {}\nb: [{}]\n", "x".repeat(2000), vec!["*a"; 400].join(", "))).is_empty());
     }
 
     #[test]

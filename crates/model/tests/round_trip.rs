@@ -172,7 +172,8 @@ prop_compose! {
         for (name, value) in settings {
             config.settings.set(name, value);
         }
-        config.resume = resume.into_iter().collect();
+        let resume = resume.into_iter().map(|(name, file)| (name, Resume { file, at: At::default() }));
+        config.resume = resume.collect();
         config.resources = threads
             .into_iter()
             .map(|(name, threads)| {

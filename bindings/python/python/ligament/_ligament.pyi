@@ -147,12 +147,18 @@ class _Model:
         base_env: str | None = None,
         execution_model: str | None = None,
     ) -> None: ...
-    def _check(self, given: list[str] | None, files: bool) -> tuple[list[Problem], tuple[list[str], int] | None]: ...
+    def _check(
+        self, given: list[str] | None, files: bool, ignore: list[str]
+    ) -> tuple[list[Problem], tuple[list[str], int] | None]: ...
 
 class _Prepared:
     @staticmethod
     def make(
-        model: _Model, functions: list[str], light: list[str], settings: Settings | Mapping[str, Any] | None
+        model: _Model,
+        functions: list[str],
+        light: list[str],
+        settings: Settings | Mapping[str, Any] | None,
+        ignore: list[str],
     ) -> tuple[list[Problem], _Prepared | None]: ...
     def functions(self) -> list[tuple[str, str]]: ...
     def run(

@@ -109,15 +109,19 @@ class Model(_Model):
             execution_model,
         )
 
-    def check(self, *, given: Iterable[str] | None = None, files: bool = True) -> list[Problem]:
+    def check(
+        self, *, given: Iterable[str] | None = None, files: bool = True, ignore: Iterable[str] = ()
+    ) -> list[Problem]:
         """Everything that is wrong with the model, as `ligament check` says it; an empty list if nothing is.
 
         Args:
             given: The components that Python functions will be given for, and which so need no program. None lets
                 all do without.
             files: Whether the executables must be on this machine.
+            ignore: What to leave out of what a run cannot do yet: "checkpoints", "resume", "timelines", "wait". It is
+                a warning then.
         """
-        problems, _ = self._check(None if given is None else list(given), files)
+        problems, _ = self._check(None if given is None else list(given), files, list(ignore))
         return problems
 
     def instances(self) -> list[str]:
@@ -138,7 +142,7 @@ class Model(_Model):
         return Size(len(instances), channels)
 
     def _expanded(self) -> tuple[list[str], int]:
-        problems, size = self._check(None, False)
+        problems, size = self._check(None, False, [])
         if size is None:
             raise ModelError("\n".join(map(str, problems)), tuple(problems))
         return size

@@ -1,7 +1,7 @@
 """Running a model from a script."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike, fspath
@@ -77,6 +77,7 @@ def run(
     settings: Settings | Mapping[str, Any] | None = None,
     run_dir: str | PathLike[str] | None = None,
     show: str = "log",
+    ignore: Iterable[str] = (),
 ) -> RunResult:
     """Runs a model on this machine and waits for its end.
 
@@ -88,6 +89,8 @@ def run(
         settings: Settings laid over those of the model.
         run_dir: Where to put the run directory; by default ``runs/<model>-<time>``.
         show: What to show meanwhile on standard error: "nothing", "log", or "view", which a terminal redraws.
+        ignore: What to leave out of what the model asks for and a run cannot do yet: "checkpoints", "resume",
+            "timelines", "wait".
 
     Raises:
         ModelError: The model has errors; all of them are in its `problems`.
@@ -102,7 +105,7 @@ def run(
     light = [name for name, function in functions.items() if _is_submodel(function)]
     for name in light:
         functions[name] = partial(run_light, functions[name])
-    problems, prepared = _Prepared.make(model, list(functions), light, settings)
+    problems, prepared = _Prepared.make(model, list(functions), light, settings, list(ignore))
     if prepared is None:
         raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
     waiting = Waiting()

@@ -149,17 +149,8 @@ pub fn run_over<'a>(
 ) -> Result<RunResult, String> {
     let (began, since) = (Moment::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
-    let mut plan = Plan::of(model, &directory.name())?;
-    for instance in plan.instances.iter_mut().filter(|instance| options.manual.contains(&instance.name)) {
-        if instance.shares.is_some() {
-            return Err(format!(
-                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
-                 \"light:\" in the model to start one by hand",
-                instance.name
-            ));
-        }
-        instance.by_hand = true;
-    }
+    let plan = plan(model, &directory.name(), &options.manual);
+    let plan = plan.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
     // Of a large model that is megabytes.
     directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
@@ -238,6 +229,22 @@ pub fn run_over<'a>(
         part.part_from(in_reach, heard);
     }
     result
+}
+
+/// Who takes part, and how; those of `manual` are started by hand.
+fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, String> {
+    let mut plan = Plan::of(model, run)?;
+    for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
+        if instance.shares.is_some() {
+            return Err(format!(
+                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
+                 \"light:\" in the model to start one by hand",
+                instance.name
+            ));
+        }
+        instance.by_hand = true;
+    }
+    Ok(plan)
 }
 
 /// Whether the model has this instance.

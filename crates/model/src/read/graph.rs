@@ -345,11 +345,14 @@ impl Reader {
             let Some(to) = self.end_from(last, &receiver.at, "the receiver") else { continue };
             let named = filters.iter().cloned();
             let inline = before.iter().map(|w| ((*w).to_owned(), receiver.at.clone()));
-            let filters = self.filters(named.chain(inline));
+            let words: Vec<(String, At)> = named.chain(inline).collect();
+            let filters_at = words.first().map(|(_, at)| at.clone()).unwrap_or_default();
+            let filters = self.filters(words.into_iter());
             model.conduits.push(Conduit {
                 sender: from.clone(),
                 receiver: to,
                 filters,
+                filters_at,
                 at: sender.at.clone(),
                 receiver_at: receiver.at.clone(),
             });
@@ -437,7 +440,8 @@ impl Reader {
             }
             let mut timelines = timelines.into_iter();
             if let Some(head) = timelines.next() {
-                model.matching_timelines.push(MatchingTimelines { head, matches: timelines.collect() });
+                let at = key.at.clone();
+                model.matching_timelines.push(MatchingTimelines { head, matches: timelines.collect(), at });
             }
         }
     }

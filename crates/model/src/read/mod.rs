@@ -11,6 +11,9 @@ use crate::identity::Reference;
 use crate::problem::{nearest, At, Problem, Problems};
 use crate::yaml::{self, Kind, Node};
 pub use fields::{Fields, Reader, TextOrList};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,10 +79,72 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     result
 }
 
+/// Reads a file that a user has written, whole. What is no file (a pipe, a device, a directory) is not opened, since it
+/// might never end; nor is more read than a model file may have.
+///
+/// # Errors
+/// It cannot be read; with `FileTooLarge` it is larger than that.
+pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let found = std::fs::metadata(path)?;
+    let kind = found.file_type();
+    if !kind.is_file() {
+        let what = match kind {
+            kind if kind.is_dir() => "a directory",
+            kind if kind.is_fifo() => "a pipe",
+            kind if kind.is_socket() => "a socket",
+            _ => "a device",
+        };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, and no file")));
+    }
+    let too_large = || {
+        let message = format!("it has more than {} MiB", yaml::MAX_BYTES >> 20);
+        io::Error::new(io::ErrorKind::FileTooLarge, message)
+    };
+    if found.len() > yaml::MAX_BYTES as u64 {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(found.len() as usize + 1);
+    // A file may grow meanwhile, or not tell its length.
+    File::open(path)?.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > yaml::MAX_BYTES {
+        return Err(too_large());
+    }
+    Ok(bytes)
+}
+
+/// What to do about a file that cannot be read.
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    let entries = |directory: &Path| -> Vec<String> {
+        let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut names: Vec<String> = found.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    };
+    if path.is_dir() {
+        let inside = entries(path);
+        return match inside.iter().find(|name| name.ends_with(".ymmsl")) {
+            Some(model) => format!("name the model file in it, such as {}", path.join(model).display()),
+            None => "name the model file in it".to_owned(),
+        };
+    }
+    if error.kind() == io::ErrorKind::NotFound {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = entries(directory);
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(meant) = nearest(name, beside.iter().map(String::as_str)) {
+            return format!("did you mean \"{}\"?", path.with_file_name(meant).display());
+        }
+    }
+    match error.kind() {
+        io::ErrorKind::InvalidInput => "write the model to a file, and name that".to_owned(),
+        _ => "check its name and its permissions".to_owned(),
+    }
+}
+
 /// Reads a model file. A file that cannot be read is a problem like any other.
 pub fn read_file(path: &Path) -> ReadResult {
     let name = path.display().to_string();
-    match std::fs::read(path) {
+    match read_whole(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => read(&text, &name),
             Err(error) => {
@@ -98,18 +163,33 @@ pub fn read_file(path: &Path) -> ReadResult {
         },
         Err(error) => {
             let at = At { file: Some(name.into()), line: 0, column: 0 };
-            failed(Problem::error(
-                "cannot-read-file",
-                &at,
-                format!("the file cannot be read: {error}"),
-                "check its name and its permissions",
-            ))
+            failed(match error.kind() {
+                io::ErrorKind::FileTooLarge => Problem::error(
+                    "file-too-large",
+                    &at,
+                    format!("the file cannot be read: {error}"),
+                    "split it into several files, or build the model in a script",
+                ),
+                _ => Problem::error(
+                    "cannot-read-file",
+                    &at,
+                    format!("the file cannot be read: {error}"),
+                    unreadable(path, &error),
+                ),
+            })
         }
     }
 }
 
 fn failed(problem: Problem) -> ReadResult {
     ReadResult { problems: vec![problem], ..ReadResult::default() }
+}
+
+/// Where a key of a mapping stands.
+fn key_at(node: &Node, name: &str) -> Option<At> {
+    let Kind::Map(pairs) = &node.kind else { return None };
+    let key = pairs.iter().find(|(key, _)| yaml::key_text(key).as_deref() == Some(name));
+    key.map(|(key, _)| key.at.clone())
 }
 
 impl Configuration {
@@ -175,6 +255,7 @@ impl Reader {
         }
         if let Some(node) = map.get("checkpoints") {
             self.checkpoints(node, out);
+            out.checkpoints.at = key_at(root, "checkpoints").unwrap_or_else(|| node.at.clone());
         }
         if let Some(node) = map.get("resume") {
             self.resume(node, out);

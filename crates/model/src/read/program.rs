@@ -134,6 +134,7 @@ impl Reader {
             program.executable_at = node.at.clone();
         }
         if let Some(node) = map.get("args") {
+            program.args_at = node.at.clone();
             program.args = self.texts(node, "an argument").map(|t| match t {
                 TextOrList::Text(text, _) => vec![text],
                 TextOrList::List(list) => list.into_iter().map(|(t, _)| t).collect(),

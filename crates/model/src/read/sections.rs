@@ -1,7 +1,7 @@
 //! Reading imports, custom implementations, settings, checkpoints, resume and `ligament:`.
 
 use super::fields::{Reader, TextOrList};
-use crate::checkpoints::CheckpointRule;
+use crate::checkpoints::{CheckpointRule, Resume};
 use crate::configuration::{Configuration, Import};
 use crate::identity::{Part, Reference};
 use crate::options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
@@ -173,7 +173,7 @@ impl Reader {
             if let (Some(name), Some(path)) =
                 (self.reference(key, "the instance's name"), self.text(value, "the file to resume from"))
             {
-                out.resume.insert(name, path);
+                out.resume.insert(name, Resume { file: path, at: key.at.clone() });
             }
         }
     }
@@ -201,6 +201,7 @@ impl Reader {
         }
         if let Some(node) = map.get("wait") {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
+            options.wait_at = node.at.clone();
         }
         if let Some(node) = map.get("light") {
             let names = match self.texts(node, "the name of a light program") {

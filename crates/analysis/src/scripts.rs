@@ -1,0 +1,126 @@
+//! What is known of scripts and of what runs them: which argument of an interpreter is its script, and what is wrong with
+//! a script that is to be executed itself.
+
+use std::path::Path;
+
+/// A language whose programs are run by an interpreter.
+pub(crate) struct Language {
+    /// In words: "a Python script".
+    pub name: &'static str,
+    /// How its files end.
+    ending: &'static str,
+    /// What runs them.
+    pub interpreter: &'static str,
+}
+
+const LANGUAGES: &[Language] = &[
+    Language { name: "Python", ending: "py", interpreter: "python3" },
+    Language { name: "shell", ending: "sh", interpreter: "bash" },
+    Language { name: "R", ending: "R", interpreter: "Rscript" },
+    Language { name: "Julia", ending: "jl", interpreter: "julia" },
+    Language { name: "Perl", ending: "pl", interpreter: "perl" },
+    Language { name: "Ruby", ending: "rb", interpreter: "ruby" },
+    Language { name: "Lua", ending: "lua", interpreter: "lua" },
+    Language { name: "JavaScript", ending: "js", interpreter: "node" },
+    Language { name: "Octave", ending: "m", interpreter: "octave" },
+];
+
+/// The language that a file's ending tells.
+pub(crate) fn language(path: &Path) -> Option<&'static Language> {
+    let ending = path.extension()?.to_str()?;
+    LANGUAGES.iter().find(|language| language.ending == ending)
+}
+
+/// What an argument of an interpreter is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The script, at this position.
+    Script(usize),
+    /// At this position there are several words, which the interpreter would take for one option.
+    SeveralWords(usize),
+    /// There is no script, or it cannot be told where.
+    Nothing,
+}
+
+/// The script among the arguments of an executable, if that is an interpreter.
+pub(crate) fn script_of(executable: &str, arguments: &[String]) -> Found {
+    let name = Path::new(executable).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // Options that have their value in the next argument, those that take its place, and those of one letter with which
+    // there is no script.
+    let (valued, attached, instead) = match stem {
+        "python" | "pypy" | "ipython" => (&["-W", "-X"][..], &["-W", "-X"][..], "cm"),
+        "bash" | "sh" | "dash" | "zsh" | "ksh" => {
+            (&["-o", "-O", "+o", "+O", "--rcfile", "--init-file"][..], &[][..], "cs")
+        }
+        // Of the others nothing is known but that options come first.
+        "Rscript" | "julia" | "perl" | "ruby" | "lua" | "node" | "octave" => {
+            return match arguments.first() {
+                Some(first) if !first.starts_with('-') => Found::Script(0),
+                _ => Found::Nothing,
+            }
+        }
+        _ => return Found::Nothing,
+    };
+    let mut next = 0;
+    while let Some(argument) = arguments.get(next) {
+        let letters = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        match (argument.as_str(), letters) {
+            ("-" | "", _) => return Found::Nothing,
+            ("--", _) => {
+                return if next + 1 < arguments.len() { Found::Script(next + 1) } else { Found::Nothing }
+            }
+            (option, _) if valued.contains(&option) => next += 2,
+            (option, _) if attached.iter().any(|start| option.starts_with(start)) => next += 1,
+            (option, Some(_)) if option.contains(char::is_whitespace) => return Found::SeveralWords(next),
+            (_, Some(letters)) if letters.contains(|c| instead.contains(c)) => return Found::Nothing,
+            (option, _) if option.starts_with('-') => next += 1,
+            _ => return Found::Script(next),
+        }
+    }
+    Found::Nothing
+}
+
+/// The first line of a file, if it is one that names an interpreter: what stands after `#!`.
+pub(crate) fn first_line(path: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut start = Vec::new();
+    std::fs::File::open(path).ok()?.take(256).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(executable: &str, arguments: &[&str]) -> Found {
+        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        script_of(executable, &arguments)
+    }
+
+    #[test]
+    fn the_script_is_the_first_argument_that_is_no_option() {
+        for (executable, arguments, script) in [
+            ("python3", &["micro.py", "-m"][..], 0),
+            ("python3.11", &["-u", "-W", "ignore", "-Xdev", "micro.py"], 4),
+            ("/opt/venv/bin/python", &["--", "-odd.py"], 1),
+            ("bash", &["-eu", "-o", "pipefail", "run.sh"], 3),
+            ("Rscript", &["model.R"], 0),
+        ] {
+            assert_eq!(found(executable, arguments), Found::Script(script), "{executable} {arguments:?}");
+        }
+        for (executable, arguments) in [
+            ("python3", &["-m", "solver"][..]),
+            ("python3", &["-uc", "print(1)"]),
+            ("python3", &["-"]),
+            ("python3", &[]),
+            ("bash", &["-c", "echo a b"]),
+            ("julia", &["-t", "4", "model.jl"]),
+            ("./solver", &["input.txt"]),
+        ] {
+            assert_eq!(found(executable, arguments), Found::Nothing, "{executable} {arguments:?}");
+        }
+        assert_eq!(found("python3", &["-u micro.py"]), Found::SeveralWords(0));
+    }
+}
