@@ -59,6 +59,13 @@ def test_a_submodel_s_function_that_leaves_a_thread_in_a_call_ends_the_run(prefi
     assert "the instance is in the middle of another call: lig_receive of thread" in ran.text
 
 
+def test_what_is_too_deep_too_large_or_no_time_is_refused_with_a_reason(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "limits.c"), program(HERE / "echo.c")))
+    assert ran.status == 0, ran.output()
+    assert ran.text.count('sends timestamp -3 after 12.5 in the same pass of the loop') == 1, ran.text
+    assert "sends timestamp -4" not in ran.text
+
+
 def test_the_readme_s_first_program_does_what_it_says(prefix, tmp_path):
     ran = first_program(prefix, HERE.parent / "README.md", "c", tmp_path)
     assert ran.status == 0, ran.output()

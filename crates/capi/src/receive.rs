@@ -128,6 +128,9 @@ pub struct lig_port_slot {
     pub slot: u32,
 }
 
+/// More than this are a mistake.
+const MAX_PORTS: usize = 4 << 20;
+
 /// Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
 /// only the timeout matters.
 ///
@@ -148,6 +151,11 @@ pub unsafe extern "C" fn lig_wait_any(
         let place = unsafe { out(which, "which") }?;
         if ports.is_null() || count == 0 {
             return Err(Error::Usage("there are no ports to wait for".into()));
+        }
+        if count > MAX_PORTS {
+            return Err(Error::Usage(format!(
+                "{count} ports are too many to wait for; {MAX_PORTS} are the most"
+            )));
         }
         let options = unsafe { read(options) }?;
         let ports = unsafe { std::slice::from_raw_parts(ports, count) }

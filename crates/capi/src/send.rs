@@ -1,6 +1,6 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, plain, CallersArray, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, CallersArray, ALL_MEMORY, LIG_MAX_DIMS};
 use crate::builders::overlay;
 use crate::instance::{lig_instance, used, Own};
 use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
@@ -221,6 +221,9 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     match (size, data.is_null()) {
         (0, _) => Ok(&[]),
         (_, true) => Err(null("data")),
+        _ if size as u64 > ALL_MEMORY => {
+            Err(Error::Usage(format!("{size} bytes do not fit any memory; was the size negative?")))
+        }
         _ => Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) }),
     }
 }

@@ -188,6 +188,7 @@ impl Instance {
         self.alive()?;
         self.looping = true;
         self.order.reuse();
+        self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
         let again = self.receive_overlay()? && self.receive_initial()?;
         let again = again && (self.passes == 0 || self.has_initial());
