@@ -20,6 +20,9 @@ const NOBODY: usize = 0;
 /// It is being taken away: who sees this must see to the barrier itself.
 const REVOKED: usize = 1;
 
+/// For a thread: it has just begun its call, and not said yet which it is.
+const UNKNOWN: i32 = 0;
+
 /// Who is in a call of an instance.
 #[derive(Debug)]
 pub struct Turn {
@@ -29,7 +32,7 @@ pub struct Turn {
     own: AtomicPtr<Call>,
     /// Any other call in progress.
     shared: AtomicPtr<Call>,
-    /// The system's numbers of the threads of both.
+    /// The system's numbers of the threads of both; that of `shared` while there is a call.
     own_thread: i32,
     shared_thread: AtomicI32,
 }
@@ -38,11 +41,16 @@ pub struct Turn {
 #[derive(Debug)]
 pub struct InCall<'a> {
     place: &'a AtomicPtr<Call>,
+    /// Where its thread stands, of a call in `shared`.
+    thread: Option<&'a AtomicI32>,
 }
 
 impl Drop for InCall<'_> {
     #[inline(always)]
     fn drop(&mut self) {
+        if let Some(thread) = self.thread {
+            thread.store(UNKNOWN, Ordering::Relaxed);
+        }
         self.place.store(null_mut(), Ordering::Release);
     }
 }
@@ -61,15 +69,19 @@ impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Overlap { refused, busy, thread, here } = self;
         write!(f, "{}: the instance is in the middle of another call: {} ", refused.0, busy.0)?;
-        match thread == here {
-            true => f.write_str(
+        if thread == here {
+            f.write_str(
                 "of this thread; neither a signal handler nor a function that the call itself calls may use the instance",
-            )?,
-            false => write!(
+            )?;
+        } else {
+            match *thread {
+                UNKNOWN => f.write_str("of another thread")?,
+                known => write!(f, "of thread {known}")?,
+            }
+            write!(
                 f,
-                "of thread {thread}, and this is thread {here}; let one thread at a time use an instance, for example \
-                 under a lock"
-            )?,
+                ", and this is thread {here}; let one thread at a time use an instance, for example under a lock"
+            )?;
         }
         f.write_str(" (ligament explain in-another-call)")
     }
@@ -88,7 +100,7 @@ impl Turn {
             own: AtomicPtr::default(),
             shared: AtomicPtr::default(),
             own_thread: sys::thread_number(),
-            shared_thread: AtomicI32::new(0),
+            shared_thread: AtomicI32::new(UNKNOWN),
         }
     }
 
@@ -104,7 +116,7 @@ impl Turn {
             // Who takes the privilege away looks at `own` after a barrier on this processor: one of the two sees the other.
             compiler_fence(Ordering::SeqCst);
             if self.owner.load(Ordering::Relaxed) == this {
-                return Ok(InCall { place: &self.own });
+                return Ok(InCall { place: &self.own, thread: None });
             }
             self.own.store(null_mut(), Ordering::Release);
         }
@@ -133,7 +145,7 @@ impl Turn {
             return Err(self.overlap(call, own, self.own_thread));
         }
         self.shared_thread.store(sys::known_thread_number(), Ordering::Relaxed);
-        Ok(InCall { place: &self.shared })
+        Ok(InCall { place: &self.shared, thread: Some(&self.shared_thread) })
     }
 
     /// Begins a call that must be made: waits for the end of another one. Gives that as well.
