@@ -57,7 +57,7 @@ enum { KEYS = 300000 };
 
 static void wide(void) {
     lig_value *map = lig_value_new_map(), *copy;
-    char key[32];
+    char key[40];
     for (int again = 0; again < 2; ++again) {
         for (int i = 0; i < KEYS; ++i) {
             snprintf(key, sizeof key, "a key of some length %d", i);
