@@ -70,7 +70,7 @@ int main() {
             break;
         }
     }
-    throws<UsageError>("lig_send_int: the instance is in the middle of", [&] { instance.send("out", 0.0, 1); });
+    throws<UsageError>("the instance is in the middle of another call: lig_receive of thread", [&] { instance.send("out", 0.0, 1); });
     enough = true;
     waits.join();
     HOLDS(!instance.poll("in"));
