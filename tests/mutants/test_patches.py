@@ -28,4 +28,5 @@ def test_a_mutant_says_what_it_breaks_and_who_must_notice(patch):
     assert first.endswith(".")
     named = re.fullmatch(r"Caught by: (.+)", second)
     assert named, second
-    assert set(named.group(1).split(", ")) <= {"simulation", "domains", "path", "net", "carrier", "unit", "manager", "loom"}
+    assert set(named.group(1).split(", ")) <= {
+        "simulation", "domains", "path", "net", "carrier", "unit", "instance", "manager", "loom"}

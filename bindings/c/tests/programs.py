@@ -36,12 +36,20 @@ def flags(prefix):
 
 
 def compile_program(prefix, source, program):
-    """Compiles one C or C++ file against an installation."""
+    """Compiles one C or C++ file against an installation. tests/sanitizers/run says with what else, and under what such a
+    program runs."""
     source = Path(source)
     compiler = C if source.suffix == ".c" else CPP
     cflags, libs = flags(prefix)
-    command = [*compiler, *cflags, source, "-o", program, *libs, f"-Wl,-rpath,{prefix / 'lib'}"]
+    more = os.environ.get("LIGAMENT_TEST_CFLAGS", "").split()
+    libs = os.environ["LIGAMENT_TEST_LIBS"].split() if "LIGAMENT_TEST_LIBS" in os.environ else libs
+    under = os.environ.get("LIGAMENT_TEST_UNDER")
+    binary = program.with_suffix(".bin") if under else program
+    command = [*compiler, *cflags, *more, source, "-o", binary, *libs, f"-Wl,-rpath,{prefix / 'lib'}"]
     subprocess.run(command, check=True)
+    if under:
+        program.write_text(f'#!/bin/sh\nexec {under} {binary} "$@"\n')
+        program.chmod(0o755)
     return program
 
 

@@ -41,6 +41,11 @@ def test_ports_settings_waits_loans_and_mistakes(prefix, program, tmp_path, boss
     assert ran.status == 0, ran.output()
 
 
+def test_threads_take_turns_with_an_instance_and_share_messages(prefix, program, tmp_path):
+    ran = run_model(prefix, tmp_path, echoed(program(HERE / "threads.cpp"), program(source("echo", "c"))))
+    assert ran.status == 0, ran.output()
+
+
 def test_a_formal_submodel_runs_its_loop(prefix, program, tmp_path):
     ran = run_model(prefix, tmp_path, echoed(program(HERE / "formal.cpp"), program(source("echo", "c"))))
     assert ran.status == 0, ran.output()

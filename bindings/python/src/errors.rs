@@ -45,7 +45,7 @@ pub fn model(py: Python<'_>, text: impl Into<String>) -> PyErr {
 pub fn instance(py: Python<'_>, error: Error) -> PyErr {
     let class = match &error {
         Error::Registration(_) => "RegistrationError",
-        Error::Usage(_) => "UsageError",
+        Error::Usage(_) | Error::InUse(_) => "UsageError",
         Error::Unexpected(_) => "UnexpectedError",
         Error::Closed(_) => "ClosedError",
         Error::SettingUnset(_) => "SettingUnsetError",

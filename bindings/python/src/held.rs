@@ -1,6 +1,6 @@
 //! How an instance of Python's has the core's: as its own, or lent by the scheduler of light components.
 
-use ligament_instance::Instance as Core;
+use ligament_instance::{InCall, Instance as Core};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::MutexGuard;
@@ -17,13 +17,17 @@ pub(crate) enum Held {
 unsafe impl Send for Held {}
 
 /// The core, while nobody else uses it.
-pub(crate) struct InUse<'a>(pub MutexGuard<'a, Held>);
+pub(crate) struct InUse<'a> {
+    pub held: MutexGuard<'a, Held>,
+    /// Ends after the lock.
+    pub _turn: InCall<'a>,
+}
 
 impl Deref for InUse<'_> {
     type Target = Core;
 
     fn deref(&self) -> &Core {
-        match &*self.0 {
+        match &*self.held {
             Held::Own(core) => core,
             // SAFETY: it is lent, and whoever lent it does not use it meanwhile.
             Held::Lent(core) => unsafe { core.as_ref() },
@@ -34,7 +38,7 @@ impl Deref for InUse<'_> {
 
 impl DerefMut for InUse<'_> {
     fn deref_mut(&mut self) -> &mut Core {
-        match &mut *self.0 {
+        match &mut *self.held {
             Held::Own(core) => core,
             // SAFETY: as above.
             Held::Lent(core) => unsafe { core.as_mut() },

@@ -11,17 +11,19 @@ use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
 use ligament_instance::{
-    ArrayMut, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing, Ports,
-    SettingType, Settings as Overlay, Times, Wait,
+    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing,
+    Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The compiled half of `ligament.Instance`.
 #[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
 pub struct Instance {
+    turn: Turn,
+    /// For whose turn it is.
     core: Mutex<Held>,
     /// The exception that a signal's handler raised while the core was waiting.
     raised: Arc<Mutex<Option<PyErr>>>,
@@ -38,6 +40,7 @@ impl Instance {
         overlays_with_messages: bool,
     ) -> Instance {
         Instance {
+            turn: Turn::new(),
             core: Mutex::new(Held::Away),
             raised,
             returned: Returned::default(),
@@ -46,27 +49,19 @@ impl Instance {
         }
     }
 
-    /// Lends the core, or takes it back.
-    pub(crate) fn hold(&self, held: Held) {
+    /// Lends the core, or takes it back. A call that another thread is in is waited for, and given as an error.
+    pub(crate) fn hold(&self, py: Python<'_>, held: Held) -> Option<Error> {
+        const CALL: &Call = &Call("run_light");
+        let (_turn, overlap) = py.detach(|| self.turn.enter_at_last(CALL));
         *self.core.lock().unwrap_or_else(PoisonError::into_inner) = held;
+        overlap
     }
 
     /// The core, unless another thread (or the code that a signal interrupted) is in a call of its own.
-    fn core(&self, py: Python<'_>) -> PyResult<InUse<'_>> {
-        let held = match self.core.try_lock() {
-            Ok(held) => held,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                return Err(usage(
-                    py,
-                    format!(
-                        "instance {} is in the middle of another call, in another thread or below a signal handler; \
-                         use an instance from one thread at a time",
-                        self.name
-                    ),
-                ))
-            }
-        };
+    fn core(&self, py: Python<'_>, call: &'static Call) -> PyResult<InUse<'_>> {
+        let turn = self.turn.enter(call).map_err(|error| errors::instance(py, error))?;
+        // It is our turn: nobody else has the lock.
+        let held = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         match &*held {
             Held::Away => Err(usage(
                 py,
@@ -75,7 +70,7 @@ impl Instance {
                     self.name
                 ),
             )),
-            Held::Own(_) | Held::Lent(_) => Ok(InUse(held)),
+            Held::Own(_) | Held::Lent(_) => Ok(InUse { held, _turn: turn }),
         }
     }
 
@@ -93,16 +88,17 @@ impl Instance {
     fn detached<T: Send>(
         &self,
         py: Python<'_>,
+        name: &'static Call,
         call: impl FnOnce(&mut Core) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let mut core = self.core(py)?;
+        let mut core = self.core(py, name)?;
         let core = &mut *core;
         py.detach(|| call(core)).map_err(|error| self.error(py, error))
     }
 
     /// Receives; the interpreter is let go only if nothing is there yet.
     fn next(&self, py: Python<'_>, port: &str, slot: Option<u32>, wait: Wait) -> PyResult<Received> {
-        let mut core = self.core(py)?;
+        let mut core = self.core(py, &Call("receive"))?;
         let core = &mut *core;
         let received = match core.poll(port, slot) {
             Ok(true) => core.receive_within(port, slot, wait),
@@ -125,7 +121,7 @@ impl Instance {
     }
 
     fn is_unconnected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
-        let core = self.core(py)?;
+        let core = self.core(py, &Call("is_connected"))?;
         core.is_connected(port).map(|connected| !connected).map_err(|error| self.error(py, error))
     }
 
@@ -138,7 +134,7 @@ impl Instance {
         slot: Option<u32>,
         overlay: Option<&Overlay>,
     ) -> PyResult<()> {
-        let mut core = self.core(py)?;
+        let mut core = self.core(py, &Call("send"))?;
         if !loan.is_of(&self.returned) {
             return Err(usage(py, "this loan is another instance's; send it with the one that lent it"));
         }
@@ -235,6 +231,7 @@ impl Instance {
         watch_signals(&mut core, &raised);
         let name = core.name().to_owned();
         Ok(Instance {
+            turn: Turn::new(),
             core: Mutex::new(Held::Own(Box::new(core))),
             raised,
             returned: Returned::default(),
@@ -252,24 +249,24 @@ impl Instance {
     /// The instance's index among those of its component; empty for one without multiplicity.
     #[getter]
     fn index(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
-        Ok(self.core(py)?.index())
+        Ok(self.core(py, &Call("index"))?.index())
     }
 
     /// The name of the run.
     #[getter]
     fn run_name(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.core(py)?.run_name().to_owned())
+        Ok(self.core(py, &Call("run_name"))?.run_name().to_owned())
     }
 
     /// Whether the instance has ended.
     #[getter]
     fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.core(py)?.is_over())
+        Ok(self.core(py, &Call("is_over"))?.is_over())
     }
 
     /// Whether to go through the execution loop (again); waits for the messages on the F_INIT ports.
     fn reuse_instance(&self, py: Python<'_>) -> PyResult<bool> {
-        self.detached(py, Core::reuse_instance)
+        self.detached(py, &Call("reuse_instance"), Core::reuse_instance)
     }
 
     /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
@@ -294,7 +291,7 @@ impl Instance {
             return self.give(py, port, times, loan.get(), slot, settings.as_ref());
         }
         let node = Node::new(&data)?;
-        let mut core = self.core(py)?;
+        let mut core = self.core(py, &Call("send"))?;
         let core = &mut *core;
         let node = &node;
         let settings = settings.as_ref();
@@ -334,7 +331,7 @@ impl Instance {
         let dtype = dtype.map_or(Ok(ligament_wire::DType::Float64), |dtype| parse_dtype(&dtype))?;
         let order = order_of(py, order)?;
         let back = std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
-        let loan = self.detached(py, |core| {
+        let loan = self.detached(py, &Call("loan"), |core| {
             for loan in back {
                 core.return_loan(loan);
             }
@@ -415,7 +412,7 @@ impl Instance {
         }
         let wait = wait(py, timeout)?;
         let into = &mut into;
-        let times = self.detached(py, move |core| {
+        let times = self.detached(py, &Call("receive_into"), move |core| {
             let shape = into.shape().to_vec();
             let (dtype, order) = (into.dtype, into.order);
             core.receive_into(
@@ -436,7 +433,7 @@ impl Instance {
     /// Whether a receive on this port would return at once.
     #[pyo3(signature = (port, slot=None))]
     fn poll(&self, py: Python<'_>, port: &str, slot: Option<u32>) -> PyResult<bool> {
-        self.core(py)?.poll(port, slot).map_err(|error| self.error(py, error))
+        self.core(py, &Call("poll"))?.poll(port, slot).map_err(|error| self.error(py, error))
     }
 
     /// Waits until one of several ports can be received from, and gives it as it stands in `ports`.
@@ -471,7 +468,7 @@ impl Instance {
             let which = self.first_of(py, &named, left)?;
             let (port, slot) = &named[which];
             let received = {
-                let mut core = self.core(py)?;
+                let mut core = self.core(py, &Call("receive_any"))?;
                 core.receive_within(port, *slot, left)
             };
             match received {
@@ -490,7 +487,7 @@ impl Instance {
         name: &str,
         kind: Option<&str>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let core = self.core(py)?;
+        let core = self.core(py, &Call("get_setting"))?;
         let wanted = match kind {
             None => None,
             Some(kind) => Some(SettingType::from_name(kind).ok_or_else(|| {
@@ -515,17 +512,21 @@ impl Instance {
 
     /// Why a setting cannot be had.
     fn _why_unset(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        Ok(self.core(py)?.get_setting(name, None).err().map_or_else(String::new, |error| error.to_string()))
+        Ok(self
+            .core(py, &Call("get_setting"))?
+            .get_setting(name, None)
+            .err()
+            .map_or_else(String::new, |error| error.to_string()))
     }
 
     /// The names of the settings that this instance can ask for.
     fn list_settings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.core(py)?.list_settings())
+        Ok(self.core(py, &Call("list_settings"))?.list_settings())
     }
 
     /// The ports' names by the operator's name.
     fn _ports(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, Vec<String>)>> {
-        Ok(self.core(py)?.list_ports().into_iter().collect())
+        Ok(self.core(py, &Call("list_ports"))?.list_ports().into_iter().collect())
     }
 
     /// Whether something is connected to the port.
@@ -535,27 +536,29 @@ impl Instance {
 
     /// Whether the port has slots.
     fn is_vector_port(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
-        self.core(py)?.is_vector_port(port).map_err(|error| self.error(py, error))
+        self.core(py, &Call("is_vector_port"))?.is_vector_port(port).map_err(|error| self.error(py, error))
     }
 
     /// Whether `set_port_length` can set the number of the port's slots.
     fn is_resizable(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
-        self.core(py)?.is_resizable(port).map_err(|error| self.error(py, error))
+        self.core(py, &Call("is_resizable"))?.is_resizable(port).map_err(|error| self.error(py, error))
     }
 
     /// Sets the number of slots of a resizable port, which is 0 at first.
     fn set_port_length(&self, py: Python<'_>, port: &str, length: usize) -> PyResult<()> {
-        self.core(py)?.set_port_length(port, length).map_err(|error| self.error(py, error))
+        self.core(py, &Call("set_port_length"))?
+            .set_port_length(port, length)
+            .map_err(|error| self.error(py, error))
     }
 
     /// How many slots a vector port has; for a resizable one that receives, as came with the last message.
     fn get_port_length(&self, py: Python<'_>, port: &str) -> PyResult<usize> {
-        self.core(py)?.get_port_length(port).map_err(|error| self.error(py, error))
+        self.core(py, &Call("get_port_length"))?.get_port_length(port).map_err(|error| self.error(py, error))
     }
 
     /// Writes a line to the run's log. False, and nothing written, while another call is being made.
     fn _try_log(&self, py: Python<'_>, level: u8, text: &str) -> PyResult<bool> {
-        let Ok(mut core) = self.core(py) else { return Ok(false) };
+        let Ok(mut core) = self.core(py, &Call("log")) else { return Ok(false) };
         match core.log(LogLevel::from_number(level), text) {
             // Nobody listens any more to an instance that has ended.
             Err(_) if core.is_over() => Ok(true),
@@ -565,19 +568,19 @@ impl Instance {
 
     /// Ends the run because of an error in this code: the others are told the reason.
     fn error_shutdown(&self, py: Python<'_>, why: &str) -> PyResult<()> {
-        self.detached(py, |core| core.error_shutdown(why))
+        self.detached(py, &Call("error_shutdown"), |core| core.error_shutdown(why))
     }
 
     /// Ends all conduits that this instance sends on and signs off.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.detached(py, Core::finish)
+        self.detached(py, &Call("finish"), Core::finish)
     }
 }
 
 impl Instance {
     fn first_of(&self, py: Python<'_>, ports: &[(String, Option<u32>)], wait: Wait) -> PyResult<usize> {
         let ports: Vec<(&str, Option<u32>)> = ports.iter().map(|(name, slot)| (name.as_str(), *slot)).collect();
-        self.detached(py, |core| core.wait_any(&ports, wait))
+        self.detached(py, &Call("wait_any"), |core| core.wait_any(&ports, wait))
     }
 }
 

@@ -38,12 +38,37 @@ fn lent<T>(
     call: impl FnOnce() -> PyResult<T>,
 ) -> PyResult<T> {
     let holder = instance.bind(py).cast::<Instance>()?.clone();
-    holder.get().hold(Held::Lent(NonNull::from(core)));
+    holder.get().hold(py, Held::Lent(NonNull::from(core)));
     LENT.set(Some(instance.clone_ref(py)));
+    let mut loan = OnLoan { holder, over: false };
     let called = call();
-    LENT.set(None);
-    holder.get().hold(Held::Away);
-    called
+    match loan.end() {
+        // A thread of the component's own was in a call when its function returned.
+        Some(overlap) => called.and(Err(errors::instance(py, overlap))),
+        None => called,
+    }
+}
+
+/// The core is on loan; the pointer to it goes when this does, also by a panic.
+struct OnLoan<'py> {
+    holder: Bound<'py, Instance>,
+    over: bool,
+}
+
+impl OnLoan<'_> {
+    fn end(&mut self) -> Option<Error> {
+        if std::mem::replace(&mut self.over, true) {
+            return None;
+        }
+        LENT.set(None);
+        self.holder.get().hold(self.holder.py(), Held::Away)
+    }
+}
+
+impl Drop for OnLoan<'_> {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 thread_local! {

@@ -161,7 +161,27 @@ def test_other_threads_go_on_while_one_waits(run_in):
                     except UsageError:
                         if refused:
                             raise
-            assert "another thread" in refused[0]
+            assert "poll: the instance is in the middle of another call: receive of thread" in refused[0]
+
+    run_in(dialogue(), {"asker": asker, "teller": serve(lambda data: data)})
+
+
+def test_times_that_are_none_are_refused_with_port_and_value(run_in):
+    def asker():
+        nan, inf = float("nan"), float("inf")
+        instance = Instance()
+        while instance.reuse_instance():
+            for data in (None, 1, np.arange(40.0)):
+                for _ in range(2):
+                    for times, words in [
+                        ((nan,), "the timestamp is NaN"), ((inf,), "the timestamp is inf"),
+                        ((0.0, nan), "the next timestamp is NaN"), ((0.0, -inf), "the next timestamp is -inf"),
+                        ((2.0, 1.5), "the next timestamp 1.5 is earlier than the timestamp 2"),
+                    ]:  # fmt: skip
+                        with pytest.raises(UsageError, match=f'port "question": {words}'):
+                            instance.send("question", Message(*times, data=data))
+                    instance.send("question", Message(3.0, 3.0, data=data))
+                    assert instance.receive("answer").timestamp == 3
 
     run_in(dialogue(), {"asker": asker, "teller": serve(lambda data: data)})
 

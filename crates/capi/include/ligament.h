@@ -160,10 +160,14 @@ LIG_ENUM(lig_status) {
     LIG_ERR_SETTING_TYPE = 12,
 };
 
-// An instance of a component in a running model. One thread at a time may use it.
+// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
+// one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
+// threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
+// `lig_instance_name`, `lig_run_name` and `lig_instance_index` can be called at any time.
 typedef struct lig_instance lig_instance;
 
 // Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
+// Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it that they are done.
 typedef struct lig_loan lig_loan;
 
 // A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
@@ -328,8 +332,8 @@ typedef struct {
 } lig_string;
 
 // A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
-// write into `error`. The instance must not be freed in them, and no exception may leave
-// them.
+// write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one thread at a time and
+// until they return. It must not be freed in them, and no exception may leave them.
 typedef struct {
     // `sizeof(lig_submodel)`
     size_t size;
@@ -404,7 +408,8 @@ lig_status lig_instance_create(const lig_instance_options *options,
 
 // Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
 // `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
-// valid until they are freed themselves; loans do not.
+// valid until they are freed themselves; loans do not. While another call is in progress, or in a function of a submodel,
+// it frees nothing, and says so on stderr.
 //
 // `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
 void lig_instance_free(lig_instance *instance);
@@ -457,8 +462,8 @@ size_t lig_instance_index(const lig_instance *instance,
 lig_status lig_log(lig_instance *instance, lig_log_level level, const char *text, lig_error *error);
 
 // While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
-// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. It must not call the library with this
-// instance, and no exception may leave it.
+// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. Calls that it makes with this instance are
+// refused, and no exception may leave it.
 //
 // `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
 lig_status lig_set_interrupt_check(lig_instance *instance,
@@ -668,8 +673,8 @@ lig_status lig_loan_create_like(lig_instance *instance,
 // `loan` is NULL or valid.
 void *lig_loan_data(lig_loan *loan);
 
-// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error, and
-// its memory must not be touched any more.
+// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error (but for
+// that of a call which comes while another is in progress), and its memory must not be touched any more.
 //
 // As `lig_send`; `loan` was made with this instance and neither sent nor freed.
 lig_status lig_send_loan(lig_instance *instance,
@@ -678,10 +683,12 @@ lig_status lig_send_loan(lig_instance *instance,
                          lig_loan *loan,
                          lig_error *error);
 
-// Gives a loan back unsent. NULL is allowed.
+// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does nothing, and says so
+// on stderr.
 //
 // `loan` is NULL, or was made with this instance and neither sent nor freed.
-void lig_loan_free(lig_instance *instance, lig_loan *loan);
+void lig_loan_free(lig_instance *instance,
+                   lig_loan *loan);
 
 // Waits for the next message on a port. Free it with `lig_message_free`.
 //
@@ -919,7 +926,8 @@ lig_status lig_run_submodel(lig_instance *instance,
 // that each port can be received from once in a function. If a function fails, the whole run ends with its text, and
 // its status is returned.
 //
-// The instance that a function gets may be used in that function only.
+// The instance that a function gets may be used in that function only. Calls at other times are refused while it lives,
+// which is until its `release`.
 //
 // `light` and what it names are valid until this returns; `error` may be NULL.
 lig_status lig_run_light(const lig_light *light,

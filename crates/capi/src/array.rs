@@ -226,6 +226,10 @@ fn too_many_dims(ndim: u32) -> Error {
     Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))
 }
 
+/// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that he has more
+/// has made a mistake, such as a negative size.
+pub(crate) const ALL_MEMORY: u64 = 1 << 47;
+
 /// The bytes that contiguous elements take, if they fit any memory.
 #[inline(always)]
 fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
@@ -235,7 +239,7 @@ fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
         _ if shape.contains(&0) => 0,
         _ => shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent))?,
     };
-    isize::try_from(bytes).ok().map(|bytes| bytes as usize)
+    (bytes <= ALL_MEMORY).then_some(bytes as usize)
 }
 
 /// As `contiguous`, or what is wrong.
@@ -287,8 +291,8 @@ fn reach(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(usize, usize),
             high = high.saturating_add(far);
         }
     }
-    match (usize::try_from(low), isize::try_from(low.saturating_add(high))) {
-        (Ok(low), Ok(span)) => Ok((low, span as usize)),
+    match (low, low.saturating_add(high)) {
+        (low, span) if span <= i128::from(ALL_MEMORY) => Ok((low as usize, span as usize)),
         _ => Err(Error::Usage(format!(
             "an array of shape {shape:?} with byte strides {strides:?} does not fit any memory"
         ))),

@@ -7,21 +7,102 @@ use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
 use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, Settings, Value, ValueRef};
 use ligament_wire::Bytes;
-use ligament_wire::{decode_body, Encoder, Limits, SettingValue};
+use ligament_wire::{decode_body, Encoder, Limits, SettingValue, MAX_DEPTH};
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
+
+/// A value of the caller's, which may grow. Its handle is that of the value, which therefore comes first.
+#[repr(C)]
+struct Built {
+    value: Value,
+    /// How many lists and maps lie inside each other, at the most: never less than there are.
+    height: usize,
+    /// Where the keys of a map stand that has many.
+    places: Option<HashMap<String, usize>>,
+}
+
+/// Up to so many, the keys of a map are compared one by one.
+const FEW_KEYS: usize = 16;
+
+/// Gives a value that holds no other values to the caller.
+fn give_leaf(value: Value) -> *mut lig_value {
+    Box::into_raw(Box::new(Built { value, height: 0, places: None })).cast()
+}
 
 /// Gives a value to the caller.
 pub(crate) fn give(value: Value) -> *mut lig_value {
-    Box::into_raw(Box::new(value)).cast()
+    let height = height(&value);
+    Box::into_raw(Box::new(Built { value, height, places: None })).cast()
+}
+
+/// How many lists and maps lie inside each other. Values are nowhere deeper than `MAX_DEPTH`: not what was received, nor what
+/// was built here.
+fn height(value: &Value) -> usize {
+    match value {
+        Value::List(items) => 1 + items.iter().map(height).max().unwrap_or(0),
+        Value::Map(entries) => 1 + entries.iter().map(|(_, value)| height(value)).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// Takes a value back from the caller.
 ///
 /// # Safety
-/// `value` is NULL, or came from `give` and was not taken before.
-unsafe fn take(value: *mut lig_value) -> Option<Value> {
+/// `value` is NULL, or came from `give` or `give_leaf` and was not taken before.
+unsafe fn take(value: *mut lig_value) -> Option<Built> {
     // SAFETY: all pointers are as the caller promises, here and in all functions below.
-    (!value.is_null()).then(|| *unsafe { Box::from_raw(value.cast::<Value>()) })
+    (!value.is_null()).then(|| *unsafe { Box::from_raw(value.cast::<Built>()) })
+}
+
+/// A value of the caller's that is to grow.
+///
+/// # Safety
+/// As `take`.
+unsafe fn growing<'a>(value: *mut lig_value, what: &str) -> Result<&'a mut Built, Error> {
+    unsafe { value.cast::<Built>().as_mut() }.ok_or_else(|| null(what))
+}
+
+impl Built {
+    /// Makes sure that the item can lie in this, and notes how deep that is.
+    fn hold(&mut self, item: &Built) -> Result<(), Error> {
+        // What was replaced in a map may have been what made it deep.
+        let inside = if item.height < MAX_DEPTH { item.height } else { height(&item.value) };
+        if inside >= MAX_DEPTH {
+            return Err(Error::Usage(format!(
+                "a value lies inside more than {MAX_DEPTH} lists and maps; send flatter values"
+            )));
+        }
+        self.height = self.height.max(1 + inside);
+        Ok(())
+    }
+
+    /// Where a key stands in the map, or none, after which it must be put at the end.
+    fn place(&mut self, key: &str) -> Option<usize> {
+        let Value::Map(entries) = &self.value else { return None };
+        if entries.len() <= FEW_KEYS {
+            return entries.iter().position(|(name, _)| name == key);
+        }
+        // Of keys that stand there twice, which only a received map has, the first counts.
+        let places = self.places.get_or_insert_with(|| {
+            entries.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect()
+        });
+        match places.entry(key.to_owned()) {
+            Entry::Occupied(place) => Some(*place.get()),
+            Entry::Vacant(place) => {
+                place.insert(entries.len());
+                None
+            }
+        }
+    }
+}
+
+/// Bytes of the caller's as memory of the library's; none where there is none for so many.
+fn copied(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(bytes.len()).ok()?;
+    copy.extend_from_slice(bytes);
+    Some(copy)
 }
 
 /// Frees a value that was built, with all that is in it. NULL is allowed.
@@ -56,41 +137,41 @@ pub unsafe extern "C" fn lig_value_copy(
 /// A new value: nothing.
 #[no_mangle]
 pub extern "C" fn lig_value_new_none() -> *mut lig_value {
-    give(Value::None)
+    give_leaf(Value::None)
 }
 
 /// A new truth value.
 #[no_mangle]
 pub extern "C" fn lig_value_new_bool(value: lig_bool) -> *mut lig_value {
-    give(Value::Bool(value != 0))
+    give_leaf(Value::Bool(value != 0))
 }
 
 /// A new integer.
 #[no_mangle]
 pub extern "C" fn lig_value_new_int(value: i64) -> *mut lig_value {
-    give(Value::Int(value))
+    give_leaf(Value::Int(value))
 }
 
 /// A new integer that may be above INT64_MAX.
 #[no_mangle]
 pub extern "C" fn lig_value_new_uint(value: u64) -> *mut lig_value {
-    give(i64::try_from(value).map_or(Value::UInt(value), Value::Int))
+    give_leaf(i64::try_from(value).map_or(Value::UInt(value), Value::Int))
 }
 
 /// A new number.
 #[no_mangle]
 pub extern "C" fn lig_value_new_float(value: f64) -> *mut lig_value {
-    give(Value::Float(value))
+    give_leaf(Value::Float(value))
 }
 
 /// A new complex number.
 #[no_mangle]
 pub extern "C" fn lig_value_new_complex(real: f64, imaginary: f64) -> *mut lig_value {
-    give(Value::Complex(real, imaginary))
+    give_leaf(Value::Complex(real, imaginary))
 }
 
-/// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, or `text` is NULL and `size` is not 0; a NULL
-/// put into a list or map, or sent, is an error there.
+/// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if `text` is NULL
+/// and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
 ///
 /// # Safety
 /// `text` has `size` bytes.
@@ -98,22 +179,22 @@ pub extern "C" fn lig_value_new_complex(real: f64, imaginary: f64) -> *mut lig_v
 pub unsafe extern "C" fn lig_value_new_string(text: *const c_char, size: usize) -> *mut lig_value {
     guard_or(std::ptr::null_mut(), || {
         let bytes = unsafe { bytes(text.cast(), size) };
-        match bytes.map(|bytes| std::str::from_utf8(bytes)) {
-            Ok(Ok(text)) => give(Value::String(text.to_owned())),
+        match bytes.ok().and_then(copied).map(String::from_utf8) {
+            Some(Ok(text)) => give_leaf(Value::String(text)),
             _ => std::ptr::null_mut(),
         }
     })
 }
 
-/// New bytes: a copy. NULL if `data` is NULL and `size` is not 0.
+/// New bytes: a copy. NULL if there is no memory for it, or if `data` is NULL and `size` is not 0.
 ///
 /// # Safety
 /// `data` has `size` bytes.
 #[no_mangle]
 pub unsafe extern "C" fn lig_value_new_bytes(data: *const c_void, size: usize) -> *mut lig_value {
-    guard_or(std::ptr::null_mut(), || match unsafe { bytes(data, size) } {
-        Ok(bytes) => give(Value::Bytes(Bytes::copy_from_slice(bytes))),
-        Err(_) => std::ptr::null_mut(),
+    guard_or(std::ptr::null_mut(), || match unsafe { bytes(data, size) }.ok().and_then(copied) {
+        Some(bytes) => give_leaf(Value::Bytes(bytes.into())),
+        None => std::ptr::null_mut(),
     })
 }
 
@@ -132,7 +213,7 @@ pub unsafe extern "C" fn lig_value_new_array(
         place.write(std::ptr::null_mut());
         let (described, array) = unsafe { describe(array) }?;
         let array = unsafe { lent(&described, array) }?;
-        place.write(give(gathered(&ValueRef::Array(array))?));
+        place.write(give_leaf(gathered(&ValueRef::Array(array))?));
         Ok(())
     })
 }
@@ -142,7 +223,11 @@ fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
     let usage = |error: ligament_wire::WireError| Error::Usage(error.to_string());
     let mut encoder = Encoder::new();
     let plan = encoder.plan(value).map_err(usage)?;
-    let mut body = vec![0; plan.body_len() as usize];
+    let length = plan.body_len() as usize;
+    let mut body = Vec::new();
+    let room = body.try_reserve_exact(length);
+    room.map_err(|_| Error::OutOfMemory(format!("there is no memory for a copy of {length} bytes")))?;
+    body.resize(length, 0);
     plan.write_body(&mut body);
     decode_body(plan.parts(), body.into(), &Limits::default()).map_err(usage)
 }
@@ -177,7 +262,7 @@ pub unsafe extern "C" fn lig_value_new_array_borrowed(
             strides: None,
         });
         let array = Array::new(array.dtype, array.shape, array.order, Bytes::from_static(data), meta);
-        place.write(give(Value::Array(array.map_err(|error| Error::Usage(error.to_string()))?)));
+        place.write(give_leaf(Value::Array(array.map_err(|error| Error::Usage(error.to_string()))?)));
         Ok(())
     })
 }
@@ -195,14 +280,17 @@ pub extern "C" fn lig_value_new_map() -> *mut lig_value {
 }
 
 /// Takes an item that is to go into `container`.
-unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Value, Error> {
+unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built, Error> {
     if !item.is_null() && item == container {
         return Err(Error::Usage("a value cannot be put into itself".into()));
     }
-    unsafe { take(item) }.ok_or_else(|| Error::Usage("the item is NULL; was it text that is not UTF-8?".into()))
+    unsafe { take(item) }.ok_or_else(|| {
+        Error::Usage("the item is NULL; was it text that is not UTF-8, or too large for the memory?".into())
+    })
 }
 
-/// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error.
+/// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error. No value
+/// lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
 ///
 /// # Safety
 /// `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
@@ -214,17 +302,20 @@ pub unsafe extern "C" fn lig_value_append(
 ) -> lig_status {
     guard(error, || {
         let item = unsafe { taken(list, item) }?;
-        match unsafe { list.cast::<Value>().as_mut() } {
-            Some(Value::List(items)) => items.push(item),
-            Some(_) => return Err(Error::Usage("the value to append to is not a list".into())),
-            None => return Err(null("list")),
+        let list = unsafe { growing(list, "list") }?;
+        if !matches!(list.value, Value::List(_)) {
+            return Err(Error::Usage("the value to append to is not a list".into()));
+        }
+        list.hold(&item)?;
+        if let Value::List(items) = &mut list.value {
+            items.push(item.value);
         }
         Ok(())
     })
 }
 
 /// Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and is
-/// freed if there is an error.
+/// freed if there is an error; else as `lig_value_append`.
 ///
 /// # Safety
 /// `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
@@ -238,13 +329,17 @@ pub unsafe extern "C" fn lig_value_set(
     guard(error, || {
         let item = unsafe { taken(map, item) }?;
         let key = unsafe { name(key, "key") }?;
-        match unsafe { map.cast::<Value>().as_mut() } {
-            Some(Value::Map(entries)) => match entries.iter_mut().find(|(name, _)| name == key) {
-                Some((_, value)) => *value = item,
-                None => entries.push((key.to_owned(), item)),
-            },
-            Some(_) => return Err(Error::Usage("the value to set a key in is not a map".into())),
-            None => return Err(null("map")),
+        let map = unsafe { growing(map, "map") }?;
+        if !matches!(map.value, Value::Map(_)) {
+            return Err(Error::Usage("the value to set a key in is not a map".into()));
+        }
+        map.hold(&item)?;
+        let place = map.place(key);
+        if let Value::Map(entries) = &mut map.value {
+            match place {
+                Some(place) => entries[place].1 = item.value,
+                None => entries.push((key.to_owned(), item.value)),
+            }
         }
         Ok(())
     })
@@ -267,7 +362,7 @@ pub unsafe extern "C" fn lig_value_new_settings(
         let Value::Map(entries) = unsafe { tree(map) }? else {
             return Err(Error::Usage("settings are made from a map".into()));
         };
-        place.write(give(settings_of(entries)?));
+        place.write(give_leaf(settings_of(entries)?));
         Ok(())
     })
 }

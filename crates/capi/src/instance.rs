@@ -5,24 +5,70 @@ use crate::options::{lig_bool, lig_log_level, lig_log_level_code, operator, read
 use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::Kept;
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, wanted};
-use ligament_instance::{Error, Flags, Instance, LogLevel, Ports};
+use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
+use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Ports, Turn};
+use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An instance of a component in a running model. One thread at a time may use it.
+/// An instance of a component in a running model. Any thread may use it, one at a time: a call that comes while another
+/// one is in progress does nothing and gives `LIG_ERR_USAGE`, with a text that names both calls. That holds for other
+/// threads, for signal handlers, and for functions that the call itself calls (an interrupt check, `is_done`). Only
+/// `lig_instance_name`, `lig_run_name` and `lig_instance_index` can be called at any time.
 pub struct lig_instance {
+    /// Who is in a call. What stands in a cell is touched by that one only; all else does not change.
+    turn: Turn,
     /// While a formal submodel runs, this is the reference that the core gave to its operators, so that what they do
     /// through the handle is done through that reference.
-    pub(crate) current: *mut Instance,
+    current: UnsafeCell<*mut Instance>,
+    own: UnsafeCell<Own>,
+    /// Whether `lig_run_submodel` or `lig_run_light` is going on, also while it is in one of the caller's functions.
+    running: AtomicBool,
     /// Whether `current` was made by `Box::into_raw`, and ends with the handle. That of a light component is the core's.
     owned: bool,
-    pub(crate) kept: HashMap<String, Kept>,
-    pub(crate) spare_loans: SpareLoans,
-    pub(crate) messages: MessagePool,
     name: CString,
     run: CString,
     index: Vec<usize>,
+}
+
+/// What the handle has beside the core's instance.
+#[derive(Default)]
+pub(crate) struct Own {
+    pub kept: HashMap<String, Kept>,
+    pub spare_loans: SpareLoans,
+    pub messages: MessagePool,
+}
+
+/// The instance, for one call.
+pub(crate) struct InUse<'a> {
+    core: &'a mut Instance,
+    pub own: &'a mut Own,
+    turn: InCall<'a>,
+}
+
+impl<'a> InUse<'a> {
+    /// The core's instance, and the call, which must not end before that is done with.
+    pub fn into_parts(self) -> (&'a mut Instance, InCall<'a>) {
+        (self.core, self.turn)
+    }
+}
+
+impl Deref for InUse<'_> {
+    type Target = Instance;
+
+    #[inline(always)]
+    fn deref(&self) -> &Instance {
+        self.core
+    }
+}
+
+impl DerefMut for InUse<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Instance {
+        self.core
+    }
 }
 
 impl lig_instance {
@@ -35,22 +81,31 @@ impl lig_instance {
             name: terminated(core.name())?,
             run: terminated(core.run_name())?,
             index: core.index(),
-            kept: HashMap::new(),
-            spare_loans: SpareLoans::default(),
-            messages: MessagePool::default(),
-            current,
+            turn: Turn::new(),
+            current: UnsafeCell::new(current),
+            own: UnsafeCell::default(),
+            running: AtomicBool::new(false),
             owned,
         })
     }
 
-    /// The core's instance. It is no part of the handle's own memory.
+    /// Has the handle stand for this reference to the core's instance until `turn` ends, and gives the one before.
     ///
     /// # Safety
-    /// No other reference to it is in use.
-    #[inline]
-    pub(crate) unsafe fn core<'a>(&self) -> &'a mut Instance {
-        // SAFETY: `current` is valid for as long as the handle; else as the caller promises.
-        unsafe { &mut *self.current }
+    /// `turn` is this handle's; `instance` is valid until it is replaced.
+    pub(crate) unsafe fn replace(&self, _turn: &InCall<'_>, instance: *mut Instance) -> *mut Instance {
+        // SAFETY: nobody else is in a call.
+        unsafe { std::mem::replace(&mut *self.current.get(), instance) }
+    }
+
+    /// Who is in a call.
+    pub(crate) fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Notes that the caller's functions are called from now on, or not any more.
+    pub(crate) fn run(&self, running: bool) {
+        self.running.store(running, Ordering::Relaxed);
     }
 }
 
@@ -58,32 +113,33 @@ impl Drop for lig_instance {
     fn drop(&mut self) {
         if self.owned {
             // SAFETY: made by `Box::into_raw` in `lig_instance_create`, and freed only here.
-            drop(unsafe { Box::from_raw(self.current) });
+            drop(unsafe { Box::from_raw(*self.current.get_mut()) });
         }
     }
 }
 
-/// The handle itself.
+/// The handle, for what does not change.
 ///
 /// # Safety
-/// As `core`.
-#[inline]
-pub(crate) unsafe fn handle<'a>(instance: *mut lig_instance) -> Result<&'a mut lig_instance, Error> {
-    // SAFETY: as the caller promises.
-    unsafe { instance.as_mut() }.ok_or_else(|| null("instance"))
+/// `instance` is NULL or a live handle for `'a`.
+#[inline(always)]
+pub(crate) unsafe fn handle<'a>(instance: *const lig_instance) -> Result<&'a lig_instance, Error> {
+    // SAFETY: as the caller promises. What changes stands in cells.
+    unsafe { instance.as_ref() }.ok_or_else(|| null("instance"))
 }
 
-/// The core's instance behind a handle.
+/// The instance, for this call.
 ///
 /// # Safety
-/// `instance` is NULL or a live handle, used by this thread only for `'a`.
-#[inline]
-pub(crate) unsafe fn core<'a>(instance: *mut lig_instance) -> Result<&'a mut Instance, Error> {
-    if instance.is_null() {
-        return Err(null("instance"));
-    }
-    // SAFETY: as the caller promises; `current` is valid for as long as the handle.
-    Ok(unsafe { &mut *(*instance).current })
+/// As `handle`.
+#[inline(always)]
+pub(crate) unsafe fn used<'a>(instance: *mut lig_instance, call: &'static Call) -> Result<InUse<'a>, Error> {
+    // SAFETY: as the caller promises.
+    let handle = unsafe { handle(instance) }?;
+    let turn = handle.turn.enter(call)?;
+    // SAFETY: it is this call's turn, so nobody else is between these lines and the end of `turn`. `current` is valid for
+    // as long as the handle.
+    unsafe { Ok(InUse { core: &mut **handle.current.get(), own: &mut *handle.own.get(), turn }) }
 }
 
 /// What an instance can be made to do otherwise than usual: bits for `flags` in `lig_instance_options`.
@@ -196,17 +252,27 @@ pub(crate) unsafe fn declared(options: &lig_instance_options) -> Result<Option<P
 
 /// Ends the instance cleanly, unless that was done, and frees it; after an error of the code's own call
 /// `lig_error_shutdown` before. NULL is allowed. Messages that were received stay
-/// valid until they are freed themselves; loans do not.
+/// valid until they are freed themselves; loans do not. While another call is in progress, or in a function of a submodel,
+/// it frees nothing, and says so on stderr.
 ///
 /// # Safety
 /// `instance` is NULL or was made by `lig_instance_create` and not freed; no operator of a formal submodel calls this.
 #[no_mangle]
 pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     guard_or((), || {
-        if !instance.is_null() {
-            // SAFETY: as the caller promises.
-            drop(unsafe { Box::from_raw(instance) });
+        let Ok(handle) = (unsafe { handle(instance) }) else { return };
+        if handle.running.load(Ordering::Relaxed) {
+            return complain(
+                &"lig_instance_free was called by a function of the instance's own submodel; nothing is freed",
+            );
         }
+        match handle.turn.enter(&Call("lig_instance_free")) {
+            // Nobody else can begin a call any more.
+            Ok(turn) => std::mem::forget(turn),
+            Err(overlap) => return complain(&overlap),
+        }
+        // SAFETY: as the caller promises.
+        drop(unsafe { Box::from_raw(instance) });
     });
 }
 
@@ -227,7 +293,7 @@ pub unsafe extern "C" fn lig_reuse_instance(
     guard(error, || {
         let place = unsafe { out(again, "again") }?;
         place.write(false);
-        place.write(unsafe { core(instance) }?.reuse_instance()?);
+        place.write(unsafe { used(instance, &Call("lig_reuse_instance")) }?.reuse_instance()?);
         Ok(())
     })
 }
@@ -239,7 +305,7 @@ pub unsafe extern "C" fn lig_reuse_instance(
 /// `instance` is valid; `error` may be NULL.
 #[no_mangle]
 pub unsafe extern "C" fn lig_finish(instance: *mut lig_instance, error: *mut lig_error) -> lig_status {
-    guard(error, || unsafe { core(instance) }?.finish())
+    guard(error, || unsafe { used(instance, &Call("lig_finish")) }?.finish())
 }
 
 /// Ends the whole run because of an error in this code; `why` is shown to the user. The instance can do nothing
@@ -256,7 +322,7 @@ pub unsafe extern "C" fn lig_error_shutdown(
 ) -> lig_status {
     guard(error, || {
         let why = unsafe { name(why, "why") }?;
-        unsafe { core(instance) }?.error_shutdown(why)
+        unsafe { used(instance, &Call("lig_error_shutdown")) }?.error_shutdown(why)
     })
 }
 
@@ -312,7 +378,7 @@ pub unsafe extern "C" fn lig_log(
     guard(error, || {
         let level = log_level(level)?;
         let text = unsafe { name(text, "text") }?;
-        unsafe { core(instance) }?.log(level, text)
+        unsafe { used(instance, &Call("lig_log")) }?.log(level, text)
     })
 }
 
@@ -346,8 +412,8 @@ impl InterruptCheck {
 }
 
 /// While the library waits, which it does in the thread that called it, `check` is asked at least once a second whether to give up; when it says true, the
-/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. It must not call the library with this
-/// instance, and no exception may leave it.
+/// waiting call returns `LIG_ERR_INTERRUPTED`. NULL takes the check away. Calls that it makes with this instance are
+/// refused, and no exception may leave it.
 ///
 /// # Safety
 /// `instance` is valid; `check` can be called with `user` until the instance is freed; `error` may be NULL.
@@ -359,7 +425,7 @@ pub unsafe extern "C" fn lig_set_interrupt_check(
     error: *mut lig_error,
 ) -> lig_status {
     guard(error, || {
-        let instance = unsafe { core(instance) }?;
+        let mut instance = unsafe { used(instance, &Call("lig_set_interrupt_check")) }?;
         match check {
             Some(check) => {
                 let check = InterruptCheck { check, user };

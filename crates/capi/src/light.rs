@@ -3,8 +3,8 @@
 use crate::instance::{declared, flags, language, lig_instance, lig_instance_options};
 use crate::options::{read, read_required, SizePrefixed};
 use crate::status::{guard, lig_error, lig_status_code};
-use crate::submodel::{call, lig_submodel, Functions};
-use ligament_instance::{run_light_with, Error, Instance, Submodel};
+use crate::submodel::{lig_submodel, Functions};
+use ligament_instance::{run_light_with, Call, Error, Instance, Submodel};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -43,7 +43,8 @@ unsafe impl SizePrefixed for lig_light {
 
 /// One instance: its handle, its functions, and what they get.
 struct Member {
-    functions: Functions,
+    /// None only once it is dropped.
+    functions: Option<Functions>,
     handle: *mut lig_instance,
     user: *mut c_void,
     release: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -55,30 +56,37 @@ impl Drop for Member {
             // SAFETY: `make` made it for this, and nobody uses it any more.
             unsafe { release(self.user) };
         }
+        self.functions = None;
         // SAFETY: made by `Box::into_raw` in `member`, and freed only here.
         drop(unsafe { Box::from_raw(self.handle) });
     }
 }
 
+impl Member {
+    fn functions(&mut self) -> &mut Functions {
+        self.functions.as_mut().expect("until it is dropped")
+    }
+}
+
 impl Submodel for Member {
     fn initialise(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        self.functions.initialise(instance)
+        self.functions().initialise(instance)
     }
 
     fn is_done(&self) -> bool {
-        self.functions.is_done()
+        self.functions.as_ref().is_some_and(Functions::is_done)
     }
 
     fn observe(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        self.functions.observe(instance)
+        self.functions().observe(instance)
     }
 
     fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        self.functions.solve(instance)
+        self.functions().solve(instance)
     }
 
     fn observe_final(&mut self, instance: &mut Instance) -> Result<(), Error> {
-        self.functions.observe_final(instance)
+        self.functions().observe_final(instance)
     }
 }
 
@@ -94,29 +102,36 @@ unsafe fn member(
     core: &mut Instance,
     failed: &Failed,
 ) -> Result<Member, Error> {
+    const CALL: &Call = &Call("lig_run_light");
     let current = std::ptr::from_mut(core);
-    // SAFETY: the reference above is used through the handle only, until `make` returns.
+    // SAFETY: what is at `current` lives as long as the member, and is used through the handle only while it is lent.
     let handle = Box::into_raw(Box::new(lig_instance::of(unsafe { &*current }, current, false)?));
-    let made = Functions::of(handle, submodel, std::ptr::null_mut(), failed);
+    // SAFETY: just made, and freed with the member, after its functions.
+    let made = unsafe { (*handle).turn() }
+        .enter(CALL)
+        .and_then(|turn| unsafe { Functions::of(handle, submodel, (CALL, turn), failed) });
     // From here on the handle is freed with the member.
     let mut member = match made {
-        Ok(functions) => Member { functions, handle, user: std::ptr::null_mut(), release: None },
+        Ok(functions) => {
+            Member { functions: Some(functions), handle, user: std::ptr::null_mut(), release: None }
+        }
         Err(error) => {
             // SAFETY: just made.
             drop(unsafe { Box::from_raw(handle) });
             return Err(error);
         }
     };
+    member.functions().set_user(std::ptr::null_mut());
     if let Some(make) = light.make {
         let mut user = std::ptr::null_mut();
+        let context = light.context;
+        let place = &raw mut user;
         // SAFETY: the caller gave the function for this; what it does through the handle is done through `core`.
-        let made = call(|error| unsafe { make(handle, light.context, &mut user, error) });
-        made.map_err(|(status, error)| {
-            failed.set(Some(status));
-            error
-        })?;
+        let made =
+            member.functions().lend(core, |handle, _, error| unsafe { make(handle, context, place, error) });
+        made?;
         member.user = user;
-        member.functions = Functions::of(handle, submodel, user, failed)?;
+        member.functions().set_user(user);
         member.release = light.release;
     }
     Ok(member)
@@ -128,7 +143,8 @@ unsafe fn member(
 /// that each port can be received from once in a function. If a function fails, the whole run ends with its text, and
 /// its status is returned.
 ///
-/// The instance that a function gets may be used in that function only.
+/// The instance that a function gets may be used in that function only. Calls at other times are refused while it lives,
+/// which is until its `release`.
 ///
 /// # Safety
 /// `light` and what it names are valid until this returns; `error` may be NULL.

@@ -5,6 +5,7 @@ use crate::options::lig_times;
 use crate::status::{guard, guard_or, lig_error, lig_status, null, out};
 use crate::values::{handle, lig_value, of_settings};
 use ligament_instance::{Error, Message, Value};
+use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,22 +13,41 @@ use std::sync::{Mutex, PoisonError};
 /// A message that was received. Arrays in it are read-only views of where their sender put them. It may be read by
 /// several threads, and be freed by any.
 pub struct lig_message {
-    pub(crate) message: Message,
-    /// The overlay that came with it, as a map; made only where the instance asked for it.
-    settings: Option<Box<Value>>,
+    /// Changed only by who receives it and by who frees it, when nobody else has it.
+    content: UnsafeCell<Content>,
     /// Whether it belongs to a pool, which uses it again.
     pooled: bool,
-    /// In a pool: nobody uses it.
+    /// In a pool: nobody uses it. Its instance may look at this at any time.
     free: AtomicBool,
+}
+
+/// What a message holds.
+pub(crate) struct Content {
+    pub message: Message,
+    /// The overlay that came with it, as a map; made only where the instance asked for it.
+    settings: Option<Box<Value>>,
 }
 
 impl lig_message {
     fn new(pooled: bool) -> NonNull<lig_message> {
-        let message =
-            lig_message { message: Message::default(), settings: None, pooled, free: AtomicBool::new(false) };
+        let content = UnsafeCell::new(Content { message: Message::default(), settings: None });
+        let message = lig_message { content, pooled, free: AtomicBool::new(false) };
         NonNull::from(Box::leak(Box::new(message)))
     }
 
+    /// What it holds, to be changed.
+    ///
+    /// # Safety
+    /// Nobody else uses the message.
+    #[allow(clippy::mut_from_ref)] // The caller promises that it is the only one.
+    #[inline(always)]
+    pub(crate) unsafe fn content(&self) -> &mut Content {
+        // SAFETY: as the caller promises.
+        unsafe { &mut *self.content.get() }
+    }
+}
+
+impl Content {
     /// What is received into.
     #[inline]
     pub(crate) fn inner(&mut self) -> &mut Message {
@@ -123,14 +143,16 @@ impl Drop for MessagePool {
 #[inline]
 pub(crate) unsafe fn free(message: NonNull<lig_message>) {
     // SAFETY: as the caller promises.
-    let here = unsafe { &mut *message.as_ptr() };
+    let here = unsafe { message.as_ref() };
     if !here.pooled {
         // SAFETY: made by `new`, and in no pool.
         drop(unsafe { Box::from_raw(message.as_ptr()) });
         return;
     }
-    here.message.data.let_go();
-    here.settings = None;
+    // SAFETY: nobody uses it any more, as the caller promises; its instance looks at `free` only.
+    let content = unsafe { here.content() };
+    content.message.data.let_go();
+    content.settings = None;
     // The last thing done with it: its instance may use it again, or free it.
     here.free.store(true, Ordering::Release);
 }
@@ -138,9 +160,9 @@ pub(crate) unsafe fn free(message: NonNull<lig_message>) {
 /// # Safety
 /// `message` is NULL or valid for `'a`.
 #[inline]
-unsafe fn received<'a>(message: *const lig_message) -> Result<&'a lig_message, Error> {
-    // SAFETY: as the caller promises.
-    unsafe { message.as_ref() }.ok_or_else(|| null("message"))
+unsafe fn received<'a>(message: *const lig_message) -> Result<&'a Content, Error> {
+    // SAFETY: as the caller promises; while the message is the caller's its content does not change.
+    unsafe { message.as_ref().map(|message| &*message.content.get()) }.ok_or_else(|| null("message"))
 }
 
 /// Frees a message, and gives back the memory that its arrays are in. NULL is allowed.
@@ -180,9 +202,9 @@ pub unsafe extern "C" fn lig_message_times(
 /// `message` is NULL or valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_message_value(message: *const lig_message) -> *const lig_value {
-    match unsafe { message.as_ref() } {
-        Some(message) => handle(&message.message.data),
-        None => std::ptr::null(),
+    match unsafe { received(message) } {
+        Ok(content) => handle(&content.message.data),
+        Err(_) => std::ptr::null(),
     }
 }
 
@@ -213,8 +235,8 @@ pub unsafe extern "C" fn lig_message_array(
 /// `message` is NULL or valid.
 #[no_mangle]
 pub unsafe extern "C" fn lig_message_settings(message: *const lig_message) -> *const lig_value {
-    match unsafe { message.as_ref() } {
-        Some(lig_message { settings: Some(settings), .. }) => handle(settings),
+    match unsafe { received(message) } {
+        Ok(Content { settings: Some(settings), .. }) => handle(settings),
         _ => std::ptr::null(),
     }
 }

@@ -1,9 +1,9 @@
 //! Ports: declaring them, and asking how the model has connected them. Lists of names.
 
-use crate::instance::{core, lig_instance};
+use crate::instance::{lig_instance, used};
 use crate::options::{lig_operator_code, operator};
 use crate::status::{guard, guard_or, lig_error, lig_status, name, out};
-use ligament_instance::Error;
+use ligament_instance::{Call, Error};
 use std::ffi::{c_char, CString};
 
 /// A port that a code has.
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn lig_list_ports(
     guard(error, || {
         let place = unsafe { out(names, "names") }?;
         place.write(std::ptr::null_mut());
-        let mut ports = unsafe { core(instance) }?.list_ports();
+        let mut ports = unsafe { used(instance, &Call("lig_list_ports")) }?.list_ports();
         place.write(lig_names::give(&ports.remove(operator(op)?.name()).unwrap_or_default())?);
         Ok(())
     })
@@ -99,7 +99,10 @@ pub unsafe extern "C" fn lig_is_connected(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(connected, "connected") }?;
-        place.write(unsafe { core(instance) }?.is_connected(unsafe { name(port, "port") }?)?);
+        place.write(
+            unsafe { used(instance, &Call("lig_is_connected")) }?
+                .is_connected(unsafe { name(port, "port") }?)?,
+        );
         Ok(())
     })
 }
@@ -117,7 +120,10 @@ pub unsafe extern "C" fn lig_is_vector_port(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(vector, "vector") }?;
-        place.write(unsafe { core(instance) }?.is_vector_port(unsafe { name(port, "port") }?)?);
+        place.write(
+            unsafe { used(instance, &Call("lig_is_vector_port")) }?
+                .is_vector_port(unsafe { name(port, "port") }?)?,
+        );
         Ok(())
     })
 }
@@ -136,7 +142,10 @@ pub unsafe extern "C" fn lig_is_resizable(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(resizable, "resizable") }?;
-        place.write(unsafe { core(instance) }?.is_resizable(unsafe { name(port, "port") }?)?);
+        place.write(
+            unsafe { used(instance, &Call("lig_is_resizable")) }?
+                .is_resizable(unsafe { name(port, "port") }?)?,
+        );
         Ok(())
     })
 }
@@ -156,7 +165,7 @@ pub unsafe extern "C" fn lig_set_port_length(
 ) -> lig_status {
     guard(error, || {
         let port = unsafe { name(port, "port") }?;
-        unsafe { core(instance) }?.set_port_length(port, length)
+        unsafe { used(instance, &Call("lig_set_port_length")) }?.set_port_length(port, length)
     })
 }
 
@@ -176,7 +185,10 @@ pub unsafe extern "C" fn lig_get_port_length(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(length, "length") }?;
-        place.write(unsafe { core(instance) }?.get_port_length(unsafe { name(port, "port") }?)?);
+        place.write(
+            unsafe { used(instance, &Call("lig_get_port_length")) }?
+                .get_port_length(unsafe { name(port, "port") }?)?,
+        );
         Ok(())
     })
 }

@@ -1,11 +1,11 @@
 //! Receiving: messages, arrays into the caller's memory, waiting for any of several ports.
 
 use crate::array::{describe, lig_array, nbytes};
-use crate::instance::{core, handle, lig_instance};
+use crate::instance::{lig_instance, used};
 use crate::message::{free, lig_message};
 use crate::options::{lig_bool, lig_receive_options, lig_times, read};
 use crate::status::{guard, lig_error, lig_status, name, null, out, port_name, wanted};
-use ligament_instance::{ArrayMut, Error};
+use ligament_instance::{ArrayMut, Call, Error};
 use std::ffi::c_char;
 
 /// Waits for the next message on a port. Free it with `lig_message_free`.
@@ -31,11 +31,11 @@ pub unsafe extern "C" fn lig_receive(
         let options = unsafe { read(options) }?;
         let port = unsafe { port_name(port) }?;
         let wait = options.wait()?;
-        let handle = unsafe { handle(instance) }?;
-        let core = unsafe { handle.core() };
-        let taken = handle.messages.take();
-        let received = unsafe { &mut *taken.as_ptr() };
-        match core.receive_to(port, options.slot(), wait, received.inner()) {
+        let mut instance = unsafe { used(instance, &Call("lig_receive")) }?;
+        let taken = instance.own.messages.take();
+        // SAFETY: nobody else has it until it is given to the caller.
+        let received = unsafe { taken.as_ref().content() };
+        match instance.receive_to(port, options.slot(), wait, received.inner()) {
             Ok(()) => {
                 received.complete();
                 place.write(taken.as_ptr());
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn lig_receive_into(
         };
         let mut target =
             ArrayMut { dtype: described.dtype, shape: described.shape, order: described.order, data };
-        let instance = unsafe { core(instance) }?;
+        let mut instance = unsafe { used(instance, &Call("lig_receive_into")) }?;
         let came = instance.receive_into(port, options.slot(), options.wait()?, &mut target)?;
         if let Some(times) = unsafe { wanted(times) } {
             times.write(came.into());
@@ -110,7 +110,9 @@ pub unsafe extern "C" fn lig_poll(
         let place = unsafe { out(ready, "ready") }?;
         place.write(false);
         let options = unsafe { read(options) }?;
-        place.write(unsafe { core(instance) }?.poll(unsafe { port_name(port) }?, options.slot())?);
+        place.write(
+            unsafe { used(instance, &Call("lig_poll")) }?.poll(unsafe { port_name(port) }?, options.slot())?,
+        );
         Ok(())
     })
 }
@@ -125,6 +127,9 @@ pub struct lig_port_slot {
     /// The slot of a vector port. Only if `has_slot`.
     pub slot: u32,
 }
+
+/// More than this are a mistake.
+const MAX_PORTS: usize = 4 << 20;
 
 /// Waits until one of several ports can be received from; `which` is set to its place among `ports`. Of `options`
 /// only the timeout matters.
@@ -147,6 +152,11 @@ pub unsafe extern "C" fn lig_wait_any(
         if ports.is_null() || count == 0 {
             return Err(Error::Usage("there are no ports to wait for".into()));
         }
+        if count > MAX_PORTS {
+            return Err(Error::Usage(format!(
+                "{count} ports are too many to wait for; {MAX_PORTS} are the most"
+            )));
+        }
         let options = unsafe { read(options) }?;
         let ports = unsafe { std::slice::from_raw_parts(ports, count) }
             .iter()
@@ -154,7 +164,7 @@ pub unsafe extern "C" fn lig_wait_any(
                 Ok((unsafe { name(entry.port, "a port") }?, (entry.has_slot != 0).then_some(entry.slot)))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        place.write(unsafe { core(instance) }?.wait_any(&ports, options.wait()?)?);
+        place.write(unsafe { used(instance, &Call("lig_wait_any")) }?.wait_any(&ports, options.wait()?)?);
         Ok(())
     })
 }

@@ -1,12 +1,14 @@
 //! Sending: values, arrays over the caller's memory, loans.
 
-use crate::array::{describe, lent, lig_array, plain, CallersArray, LIG_MAX_DIMS};
+use crate::array::{describe, lent, lig_array, plain, CallersArray, ALL_MEMORY, LIG_MAX_DIMS};
 use crate::builders::overlay;
-use crate::instance::{core, handle, lig_instance};
+use crate::instance::{lig_instance, used, Own};
 use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
-use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace};
+use crate::status::{
+    complain, guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace,
+};
 use crate::values::{lig_value, tree};
-use ligament_instance::{ArrayMeta, Error, Loan, Order, Outgoing, Settings, Times, ValueRef};
+use ligament_instance::{ArrayMeta, Call, Error, Instance, Loan, Order, Outgoing, Settings, Times, ValueRef};
 use std::ffi::{c_char, c_void};
 
 /// Sends a value; NULL sends none. Returns as soon as it is stored: what happens to the caller's memory afterwards
@@ -31,7 +33,7 @@ pub unsafe extern "C" fn lig_send(
             true => ValueRef::None,
             false => ValueRef::Owned(unsafe { tree(value) }?),
         };
-        unsafe { send(instance, port, options, data) }
+        unsafe { send(instance, &Call("lig_send"), port, options, data) }
     })
 }
 
@@ -47,7 +49,9 @@ pub unsafe extern "C" fn lig_send_bool(
     value: lig_bool,
     error: *mut lig_error,
 ) -> lig_status {
-    guard(error, || unsafe { send(instance, port, options, ValueRef::Bool(value != 0)) })
+    guard(error, || unsafe {
+        send(instance, &Call("lig_send_bool"), port, options, ValueRef::Bool(value != 0))
+    })
 }
 
 /// Sends an integer; else as `lig_send`.
@@ -62,7 +66,7 @@ pub unsafe extern "C" fn lig_send_int(
     value: i64,
     error: *mut lig_error,
 ) -> lig_status {
-    guard(error, || unsafe { send(instance, port, options, ValueRef::Int(value)) })
+    guard(error, || unsafe { send(instance, &Call("lig_send_int"), port, options, ValueRef::Int(value)) })
 }
 
 /// Sends a number; else as `lig_send`.
@@ -77,7 +81,7 @@ pub unsafe extern "C" fn lig_send_float(
     value: f64,
     error: *mut lig_error,
 ) -> lig_status {
-    guard(error, || unsafe { send(instance, port, options, ValueRef::Float(value)) })
+    guard(error, || unsafe { send(instance, &Call("lig_send_float"), port, options, ValueRef::Float(value)) })
 }
 
 /// Sends text that ends with a NUL; else as `lig_send`.
@@ -94,7 +98,7 @@ pub unsafe extern "C" fn lig_send_string(
 ) -> lig_status {
     guard(error, || {
         let text = unsafe { name(text, "text") }?;
-        unsafe { send(instance, port, options, ValueRef::Str(text)) }
+        unsafe { send(instance, &Call("lig_send_string"), port, options, ValueRef::Str(text)) }
     })
 }
 
@@ -113,7 +117,7 @@ pub unsafe extern "C" fn lig_send_bytes(
 ) -> lig_status {
     guard(error, || {
         let bytes = unsafe { bytes(data, size) }?;
-        unsafe { send(instance, port, options, ValueRef::Bytes(bytes)) }
+        unsafe { send(instance, &Call("lig_send_bytes"), port, options, ValueRef::Bytes(bytes)) }
     })
 }
 
@@ -132,13 +136,14 @@ pub unsafe extern "C" fn lig_send_array(
     guard(error, || {
         let options = unsafe { read(options) }?;
         let port = unsafe { port_name(port) }?;
+        let mut instance = unsafe { used(instance, &Call("lig_send_array")) }?;
         if options.settings.is_null() && options.has_slot == 0 {
             let array = unsafe { CallersArray::new(array) };
-            if unsafe { core(instance) }?.send_array_as_before(port, options.times(), array) {
+            if instance.send_array_as_before(port, options.times(), array) {
                 return Ok(());
             }
         }
-        unsafe { send_other_array(instance, port, &options, array) }
+        unsafe { send_other_array(&mut instance, port, &options, array) }
     })
 }
 
@@ -148,14 +153,14 @@ pub unsafe extern "C" fn lig_send_array(
 /// As `lig_send_array`.
 #[inline(never)]
 unsafe fn send_other_array(
-    instance: *mut lig_instance,
+    instance: &mut Instance,
     port: NameInPlace<'_>,
     options: &lig_send_options,
     array: *const lig_array,
 ) -> Result<(), Error> {
     if options.settings.is_null() {
         if let Some(array) = unsafe { plain(array) } {
-            return unsafe { core(instance) }?.send_array(port, options.times(), array, options.slot());
+            return instance.send_array(port, options.times(), array, options.slot());
         }
     }
     let (described, array) = unsafe { describe(array) }?;
@@ -168,35 +173,36 @@ unsafe fn send_other_array(
 #[inline]
 unsafe fn send(
     instance: *mut lig_instance,
+    call: &'static Call,
     port: *const c_char,
     options: *const lig_send_options,
     data: ValueRef<'_>,
 ) -> Result<(), Error> {
     let options = unsafe { read(options) }?;
-    unsafe { send_described(instance, port_name(port)?, &options, data) }
+    let port = unsafe { port_name(port) }?;
+    let mut instance = unsafe { used(instance, call) }?;
+    unsafe { send_described(&mut instance, port, &options, data) }
 }
 
 /// # Safety
 /// As `lig_send`.
 #[inline]
 unsafe fn send_described(
-    instance: *mut lig_instance,
+    instance: &mut Instance,
     port: NameInPlace<'_>,
     options: &lig_send_options,
     data: ValueRef<'_>,
 ) -> Result<(), Error> {
     if options.settings.is_null() {
-        return unsafe { send_under(instance, port, options, data, None) };
+        return send_under(instance, port, options, data, None);
     }
     let overlay = unsafe { overlay(options.settings) }?;
-    unsafe { send_under(instance, port, options, data, Some(&overlay)) }
+    send_under(instance, port, options, data, Some(&overlay))
 }
 
-/// # Safety
-/// As `lig_send`.
 #[inline]
-unsafe fn send_under(
-    instance: *mut lig_instance,
+fn send_under(
+    instance: &mut Instance,
     port: NameInPlace<'_>,
     options: &lig_send_options,
     data: ValueRef<'_>,
@@ -204,7 +210,7 @@ unsafe fn send_under(
 ) -> Result<(), Error> {
     let Times { timestamp, next_timestamp } = options.times();
     let message = Outgoing { timestamp, next_timestamp, data, settings };
-    unsafe { core(instance) }?.send(port, &message, options.slot())
+    instance.send(port, &message, options.slot())
 }
 
 /// Bytes of the caller's.
@@ -215,49 +221,57 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     match (size, data.is_null()) {
         (0, _) => Ok(&[]),
         (_, true) => Err(null("data")),
+        _ if size as u64 > ALL_MEMORY => {
+            Err(Error::Usage(format!("{size} bytes do not fit any memory; was the size negative?")))
+        }
         _ => Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) }),
     }
 }
 
 /// Memory for an array: fill it, then send it with `lig_send_loan`. More than 64 KiB are read by the receiver in place.
+/// Any threads may write to it at once, each to elements of its own; who sends or frees it sees to it that they are done.
 pub struct lig_loan {
     /// None in a handle that waits for its next loan.
     loan: Option<Loan>,
+    /// The instance that lent it, to be compared only.
+    lender: *const lig_instance,
 }
 
-/// Handles of loans that were sent or freed, kept for the next ones.
+/// Handles of loans that were sent or freed, kept for the next ones. All are kept, as many as were out at a time: so a loan
+/// that is sent or freed twice is always found.
 #[allow(clippy::vec_box)] // they keep their place: the caller knows them by it
 #[derive(Default)]
 pub(crate) struct SpareLoans(Vec<Box<lig_loan>>);
 
-/// How many are kept.
-const SPARE: usize = 16;
-
-impl lig_instance {
+impl Own {
     #[inline]
-    fn give_loan(&mut self, loan: Loan) -> *mut lig_loan {
+    fn give_loan(&mut self, loan: Loan, lender: *const lig_instance) -> *mut lig_loan {
         match self.spare_loans.0.pop() {
             Some(mut handle) => {
                 handle.loan = Some(loan);
                 Box::into_raw(handle)
             }
-            None => Box::into_raw(Box::new(lig_loan { loan: Some(loan) })),
+            None => Box::into_raw(Box::new(lig_loan { loan: Some(loan), lender })),
         }
     }
 
     /// # Safety
-    /// `handle` was made by `give_loan` and not taken yet.
+    /// `handle` was made by `give_loan` of a live instance.
     #[inline]
-    unsafe fn take_loan(&mut self, handle: *mut lig_loan) -> Result<Loan, Error> {
-        // SAFETY: as the caller promises. One that was taken before is probably among the spare ones still.
+    unsafe fn take_loan(&mut self, handle: *mut lig_loan, by: *const lig_instance) -> Result<Loan, Error> {
+        // SAFETY: as the caller promises; one that was taken before is among the spare ones.
+        if unsafe { (*handle).lender } != by {
+            return Err(Error::Usage(
+                "this loan is another instance's; send it with the one that lent it".into(),
+            ));
+        }
+        // SAFETY: as above.
         let Some(loan) = (unsafe { &mut (*handle).loan }).take() else {
             return Err(Error::Usage("this loan was sent or freed before".into()));
         };
         // SAFETY: made by `Box::into_raw` in `give_loan`.
         let handle = unsafe { Box::from_raw(handle) };
-        if self.spare_loans.0.len() < SPARE {
-            self.spare_loans.0.push(handle);
-        }
+        self.spare_loans.0.push(handle);
         Ok(loan)
     }
 }
@@ -287,12 +301,12 @@ pub unsafe extern "C" fn lig_loan_create(
         };
         let place = unsafe { out(loan, "loan") }?;
         place.write(std::ptr::null_mut());
-        let handle = unsafe { handle(instance) }?;
-        let lent = unsafe { handle.core() }.loan(element_type(dtype)?, shape, Order::RowMajor)?;
+        let mut used = unsafe { used(instance, &Call("lig_loan_create")) }?;
+        let lent = used.loan(element_type(dtype)?, shape, Order::RowMajor)?;
         if let Some(data) = unsafe { wanted(data) } {
             data.write(lent.start().cast());
         }
-        place.write(handle.give_loan(lent));
+        place.write(used.own.give_loan(lent, instance));
         Ok(())
     })
 }
@@ -322,13 +336,12 @@ pub unsafe extern "C" fn lig_loan_create_like(
             unit: described.unit.map(str::to_owned),
             strides: None,
         });
-        let handle = unsafe { handle(instance) }?;
-        let lent =
-            unsafe { handle.core() }.loan_with(described.dtype, described.shape, described.order, meta)?;
+        let mut used = unsafe { used(instance, &Call("lig_loan_create_like")) }?;
+        let lent = used.loan_with(described.dtype, described.shape, described.order, meta)?;
         if let Some(data) = unsafe { wanted(data) } {
             data.write(lent.start().cast());
         }
-        place.write(handle.give_loan(lent));
+        place.write(used.own.give_loan(lent, instance));
         Ok(())
     })
 }
@@ -340,13 +353,13 @@ pub unsafe extern "C" fn lig_loan_create_like(
 #[no_mangle]
 pub unsafe extern "C" fn lig_loan_data(loan: *mut lig_loan) -> *mut c_void {
     match unsafe { loan.as_ref() } {
-        Some(lig_loan { loan: Some(loan) }) => loan.start().cast(),
+        Some(lig_loan { loan: Some(loan), .. }) => loan.start().cast(),
         _ => std::ptr::null_mut(),
     }
 }
 
-/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error, and
-/// its memory must not be touched any more.
+/// Sends what a loan holds, without a copy if it has more than 64 KiB; else as `lig_send`. The loan is gone afterwards, also after an error (but for
+/// that of a call which comes while another is in progress), and its memory must not be touched any more.
 ///
 /// # Safety
 /// As `lig_send`; `loan` was made with this instance and neither sent nor freed.
@@ -362,9 +375,9 @@ pub unsafe extern "C" fn lig_send_loan(
         if loan.is_null() {
             return Err(null("loan"));
         }
-        let handle = unsafe { handle(instance) }?;
-        let loan = unsafe { handle.take_loan(loan) }?;
-        let instance = unsafe { handle.core() };
+        let lender = instance;
+        let mut instance = unsafe { used(instance, &Call("lig_send_loan")) }?;
+        let loan = unsafe { instance.own.take_loan(loan, lender) }?;
         let checked = unsafe { read(options) }.and_then(|options| {
             let port = unsafe { port_name(port) }?;
             let under = match options.settings.is_null() {
@@ -385,7 +398,8 @@ pub unsafe extern "C" fn lig_send_loan(
     })
 }
 
-/// Gives a loan back unsent. NULL is allowed.
+/// Gives a loan back unsent. NULL is allowed. While another call of the instance is in progress it does nothing, and says so
+/// on stderr.
 ///
 /// # Safety
 /// `loan` is NULL, or was made with this instance and neither sent nor freed.
@@ -395,9 +409,12 @@ pub unsafe extern "C" fn lig_loan_free(instance: *mut lig_instance, loan: *mut l
         if loan.is_null() {
             return;
         }
-        let Ok(handle) = (unsafe { handle(instance) }) else { return };
-        if let Ok(loan) = unsafe { handle.take_loan(loan) } {
-            unsafe { handle.core() }.return_loan(loan);
+        let mut used = match unsafe { used(instance, &Call("lig_loan_free")) } {
+            Ok(used) => used,
+            Err(overlap) => return complain(&overlap),
+        };
+        if let Ok(loan) = unsafe { used.own.take_loan(loan, instance) } {
+            used.return_loan(loan);
         }
     });
 }

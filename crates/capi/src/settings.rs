@@ -1,9 +1,9 @@
 //! Settings: by name, by type.
 
-use crate::instance::{core, lig_instance};
+use crate::instance::{lig_instance, used};
 use crate::ports::lig_names;
 use crate::status::{guard, lig_error, lig_status, name, out};
-use ligament_instance::{Error, SettingType, SettingValue};
+use ligament_instance::{Call, Error, SettingType, SettingValue};
 use std::ffi::{c_char, CString};
 
 /// What a setting is.
@@ -40,14 +40,15 @@ pub(crate) struct Kept {
 }
 
 /// # Safety
-/// As `core`; `setting` is NULL or ends with a NUL.
+/// As `used`; `setting` is NULL or ends with a NUL.
 unsafe fn get(
     instance: *mut lig_instance,
+    call: &'static Call,
     setting: *const c_char,
     wanted: SettingType,
 ) -> Result<SettingValue, Error> {
     // SAFETY: all pointers are as the caller promises, here and in all functions below.
-    unsafe { core(instance) }?.get_setting(unsafe { name(setting, "the setting's name") }?, Some(wanted))
+    unsafe { used(instance, call) }?.get_setting(unsafe { name(setting, "the setting's name") }?, Some(wanted))
 }
 
 /// Gets a setting whose value the handle keeps. What was handed out for this name stays where it is if the value has
@@ -57,13 +58,14 @@ unsafe fn get(
 /// As `get`.
 unsafe fn keep<'a>(
     instance: *mut lig_instance,
+    call: &'static Call,
     setting: *const c_char,
     wanted: SettingType,
 ) -> Result<&'a Kept, Error> {
-    let value = unsafe { get(instance, setting, wanted) }?;
     let name = unsafe { name(setting, "the setting's name") }?;
-    // SAFETY: `get` has looked at the handle, and nothing else borrows this member.
-    let all = unsafe { &mut (*instance).kept };
+    let instance = unsafe { used(instance, call) }?;
+    let value = instance.get_setting(name, Some(wanted))?;
+    let all = &mut instance.own.kept;
     // The same name can be asked for as two types: integers also come as numbers.
     let key = format!("{name}:{}", wanted.name());
     let same = all.get(&key).is_some_and(|kept| kept.value == value);
@@ -105,15 +107,20 @@ pub unsafe extern "C" fn lig_get_setting_type(
     guard(error, || {
         let place = unsafe { out(setting_type, "setting_type") }?;
         let setting = unsafe { name(setting, "the setting's name") }?;
-        place.write(match unsafe { core(instance) }?.get_setting(setting, None)?.setting_type() {
-            SettingType::Bool => lig_setting_type::LIG_SETTING_BOOL,
-            SettingType::Int => lig_setting_type::LIG_SETTING_INT,
-            SettingType::Float => lig_setting_type::LIG_SETTING_FLOAT,
-            SettingType::Str => lig_setting_type::LIG_SETTING_STRING,
-            SettingType::IntList => lig_setting_type::LIG_SETTING_INT_LIST,
-            SettingType::FloatList => lig_setting_type::LIG_SETTING_FLOAT_LIST,
-            SettingType::FloatListList => lig_setting_type::LIG_SETTING_FLOAT_GRID,
-        });
+        place.write(
+            match unsafe { used(instance, &Call("lig_get_setting_type")) }?
+                .get_setting(setting, None)?
+                .setting_type()
+            {
+                SettingType::Bool => lig_setting_type::LIG_SETTING_BOOL,
+                SettingType::Int => lig_setting_type::LIG_SETTING_INT,
+                SettingType::Float => lig_setting_type::LIG_SETTING_FLOAT,
+                SettingType::Str => lig_setting_type::LIG_SETTING_STRING,
+                SettingType::IntList => lig_setting_type::LIG_SETTING_INT_LIST,
+                SettingType::FloatList => lig_setting_type::LIG_SETTING_FLOAT_LIST,
+                SettingType::FloatListList => lig_setting_type::LIG_SETTING_FLOAT_GRID,
+            },
+        );
         Ok(())
     })
 }
@@ -131,7 +138,7 @@ pub unsafe extern "C" fn lig_list_settings(
     guard(error, || {
         let place = unsafe { out(names, "names") }?;
         place.write(std::ptr::null_mut());
-        place.write(lig_names::give(&unsafe { core(instance) }?.list_settings())?);
+        place.write(lig_names::give(&unsafe { used(instance, &Call("lig_list_settings")) }?.list_settings())?);
         Ok(())
     })
 }
@@ -149,7 +156,7 @@ pub unsafe extern "C" fn lig_get_setting_bool(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(value, "value") }?;
-        match unsafe { get(instance, setting, SettingType::Bool) }? {
+        match unsafe { get(instance, &Call("lig_get_setting_bool"), setting, SettingType::Bool) }? {
             SettingValue::Bool(truth) => place.write(truth),
             _ => return Err(confused("a truth value")),
         };
@@ -170,7 +177,7 @@ pub unsafe extern "C" fn lig_get_setting_int(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(value, "value") }?;
-        match unsafe { get(instance, setting, SettingType::Int) }? {
+        match unsafe { get(instance, &Call("lig_get_setting_int"), setting, SettingType::Int) }? {
             SettingValue::Int(integer) => place.write(integer),
             _ => return Err(confused("an integer")),
         };
@@ -191,7 +198,7 @@ pub unsafe extern "C" fn lig_get_setting_float(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(value, "value") }?;
-        match unsafe { get(instance, setting, SettingType::Float) }? {
+        match unsafe { get(instance, &Call("lig_get_setting_float"), setting, SettingType::Float) }? {
             SettingValue::Float(number) => place.write(number),
             _ => return Err(confused("a number")),
         };
@@ -213,7 +220,11 @@ pub unsafe extern "C" fn lig_get_setting_string(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(value, "value") }?;
-        place.write(unsafe { keep(instance, setting, SettingType::Str) }?.text.as_ptr());
+        place.write(
+            unsafe { keep(instance, &Call("lig_get_setting_string"), setting, SettingType::Str) }?
+                .text
+                .as_ptr(),
+        );
         Ok(())
     })
 }
@@ -233,7 +244,9 @@ pub unsafe extern "C" fn lig_get_setting_int_list(
 ) -> lig_status {
     guard(error, || {
         let (values, count) = (unsafe { out(values, "values") }?, unsafe { out(count, "count") }?);
-        match &unsafe { keep(instance, setting, SettingType::IntList) }?.value {
+        match &unsafe { keep(instance, &Call("lig_get_setting_int_list"), setting, SettingType::IntList) }?
+            .value
+        {
             SettingValue::IntList(list) => {
                 values.write(list.as_ptr());
                 count.write(list.len());
@@ -259,7 +272,9 @@ pub unsafe extern "C" fn lig_get_setting_float_list(
 ) -> lig_status {
     guard(error, || {
         let (values, count) = (unsafe { out(values, "values") }?, unsafe { out(count, "count") }?);
-        match &unsafe { keep(instance, setting, SettingType::FloatList) }?.value {
+        match &unsafe { keep(instance, &Call("lig_get_setting_float_list"), setting, SettingType::FloatList) }?
+            .value
+        {
             SettingValue::FloatList(list) => {
                 values.write(list.as_ptr());
                 count.write(list.len());
@@ -285,7 +300,9 @@ pub unsafe extern "C" fn lig_get_setting_float_grid(
 ) -> lig_status {
     guard(error, || {
         let (rows, count) = (unsafe { out(rows, "rows") }?, unsafe { out(count, "count") }?);
-        let kept = unsafe { keep(instance, setting, SettingType::FloatListList) }?;
+        let kept = unsafe {
+            keep(instance, &Call("lig_get_setting_float_grid"), setting, SettingType::FloatListList)
+        }?;
         rows.write(kept.rows.as_ptr());
         count.write(kept.rows.len());
         Ok(())

@@ -3,7 +3,12 @@
 use ligament_instance::{Error, PortName};
 use std::any::Any;
 use std::ffi::{c_char, CStr};
+use std::fmt;
+use std::fs::File;
+use std::io::Write as _;
 use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::os::fd::FromRawFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 // A status that comes from the caller; in the header both have one name.
@@ -54,7 +59,7 @@ pub struct lig_error {
 pub(crate) fn status_of(error: &Error) -> lig_status {
     match error {
         Error::Registration(_) => lig_status::LIG_ERR_REGISTRATION,
-        Error::Usage(_) => lig_status::LIG_ERR_USAGE,
+        Error::Usage(_) | Error::InUse(_) => lig_status::LIG_ERR_USAGE,
         Error::Unexpected(_) => lig_status::LIG_ERR_UNEXPECTED,
         Error::Closed(_) => lig_status::LIG_ERR_CLOSED,
         Error::SettingUnset(_) => lig_status::LIG_ERR_SETTING_UNSET,
@@ -86,7 +91,7 @@ pub(crate) fn guard_or<T>(fallback: T, body: impl FnOnce() -> T) -> T {
 
 #[cold]
 fn report(fault: &Error, error: *mut lig_error) -> lig_status {
-    write(error, &fault.to_string());
+    write(error, fault);
     status_of(fault)
 }
 
@@ -97,25 +102,64 @@ fn report_panic(panic: &(dyn Any + Send), error: *mut lig_error) -> lig_status {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no text");
-    write(error, &format!("a fault in Ligament itself, please report it: {text}"));
+    write(error, &format_args!("a fault in Ligament itself, please report it: {text}"));
     lig_status::LIG_ERR_PANIC
 }
 
-/// Writes a text into the caller's error, cut between characters where it is too long.
-pub(crate) fn write(error: *mut lig_error, text: &str) {
+/// Bytes to write a text to, which is cut between characters where it is too long. Nothing is allocated: the caller may
+/// be a signal handler.
+struct Room<'a> {
+    bytes: &'a mut [MaybeUninit<u8>],
+    used: usize,
+}
+
+impl fmt::Write for Room<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let free = self.bytes.len() - self.used;
+        let mut end = text.len().min(free);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (to, &byte) in self.bytes[self.used..].iter_mut().zip(&text.as_bytes()[..end]) {
+            to.write(byte);
+        }
+        self.used += end;
+        // After a cut nothing follows.
+        if end < text.len() {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Writes a text into the caller's error, cut where it is too long.
+pub(crate) fn write(error: *mut lig_error, text: &dyn fmt::Display) {
     if error.is_null() {
         return;
     }
-    let room = std::mem::size_of::<lig_error>() - 1;
-    let mut end = text.len().min(room);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    // SAFETY: the caller's struct has `room + 1` bytes, and the text is never part of it.
-    unsafe {
-        let to = error.cast::<u8>();
-        std::ptr::copy_nonoverlapping(text.as_ptr(), to, end);
-        to.add(end).write(0);
+    // SAFETY: the caller's struct, which the text is never part of.
+    let bytes = unsafe { &mut *error.cast::<[MaybeUninit<u8>; size_of::<lig_error>()]>() };
+    let (end, bytes) = bytes.split_last_mut().expect("it has room");
+    let mut room = Room { bytes, used: 0 };
+    let _ = fmt::write(&mut room, format_args!("{text}"));
+    let used = room.used;
+    bytes.get_mut(used).unwrap_or(end).write(0);
+}
+
+/// Tells people what a function that gives no status would not do.
+#[cold]
+pub(crate) fn complain(text: &dyn fmt::Display) {
+    let mut error = lig_error { message: [0; 1024] };
+    write(&mut error, text);
+    // SAFETY: reading the bytes of a struct that we own; `from_bytes_until_nul` looks no further.
+    let bytes = unsafe { &*std::ptr::from_ref(&error.message).cast::<[u8; 1024]>() };
+    let text = CStr::from_bytes_until_nul(bytes).map(CStr::to_bytes).unwrap_or_default();
+    // Not by `eprintln`, whose lock the code below a signal handler may hold.
+    // SAFETY: the descriptor is not closed here; if it is no file, writing fails.
+    let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(2) });
+    for part in [b"ligament: ", text, b"\n"] {
+        let _ = stderr.write_all(part);
     }
 }
 

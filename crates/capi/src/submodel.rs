@@ -1,16 +1,16 @@
 //! The formal submodel: the caller's functions, called in the order of the execution loop.
 
-use crate::instance::{core, lig_instance};
+use crate::instance::{lig_instance, used};
 use crate::options::{lig_bool, read_required, SizePrefixed};
 use crate::status::{self, guard, lig_error, lig_status, lig_status_code};
-use ligament_instance::{run_submodel, Error, Instance, Submodel};
+use ligament_instance::{run_submodel, Call, Error, InCall, Instance, Submodel};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
 /// A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
-/// write into `error`. The instance must not be freed in them, and no exception may leave
-/// them.
+/// write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one thread at a time and
+/// until they return. It must not be freed in them, and no exception may leave them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lig_submodel {
@@ -64,6 +64,10 @@ type Operation = unsafe extern "C" fn(*mut lig_instance, *mut c_void, *mut lig_e
 /// The caller's functions as the core wants them.
 pub(crate) struct Functions {
     handle: *mut lig_instance,
+    /// The call that drives the functions. It is in progress but for the time in which one of them runs that may use the
+    /// instance.
+    driver: &'static Call,
+    turn: Option<InCall<'static>>,
     initialise: Operation,
     is_done: unsafe extern "C" fn(*mut c_void) -> lig_bool,
     observe: Operation,
@@ -75,39 +79,80 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Those of `submodel`, for the instance behind `handle`, with `user`. How one that fails ends is noted in `failed`.
-    pub fn of(
+    /// Those of `submodel`, for the instance behind `handle`, with `user`, called by `driver`, whose `turn` it is. How one
+    /// that fails ends is noted in `failed`.
+    ///
+    /// # Safety
+    /// `handle` lives longer than the result.
+    pub unsafe fn of(
         handle: *mut lig_instance,
         submodel: &lig_submodel,
-        user: *mut c_void,
+        (driver, turn): (&'static Call, InCall<'static>),
         failed: &Rc<Cell<Option<lig_status_code>>>,
     ) -> Result<Functions, Error> {
         fn given<T>(function: Option<T>, name: &str) -> Result<T, Error> {
             function.ok_or_else(|| Error::Usage(format!("the submodel's function {name} is NULL")))
         }
-        Ok(Functions {
+        let functions = Functions {
             handle,
+            driver,
+            turn: Some(turn),
             initialise: given(submodel.initialise, "initialise")?,
             is_done: given(submodel.is_done, "is_done")?,
             observe: given(submodel.observe, "observe")?,
             solve: given(submodel.solve, "solve")?,
             observe_final: given(submodel.observe_final, "observe_final")?,
-            user,
+            user: submodel.user,
             failed: failed.clone(),
+        };
+        // SAFETY: as the caller promises.
+        unsafe { (*handle).run(true) };
+        Ok(functions)
+    }
+
+    /// What the functions get.
+    pub fn set_user(&mut self, user: *mut c_void) {
+        self.user = user;
+    }
+
+    /// Calls one of the caller's functions, which may use `instance` through the handle.
+    pub fn lend(
+        &mut self,
+        instance: &mut Instance,
+        function: impl FnOnce(*mut lig_instance, *mut c_void, *mut lig_error) -> lig_status_code,
+    ) -> Result<(), Error> {
+        let (handle, user) = (self.handle, self.user);
+        // SAFETY: the handle is live, as `of`'s caller has promised. What the function does through it is done through
+        // `instance`, which nobody else uses until the function returns: then it is this call's turn again.
+        let before = unsafe { (*handle).replace(self.turn.as_ref().expect("our turn"), instance) };
+        self.turn = None;
+        let called = call(|error| function(handle, user, error));
+        // A thread of the caller's may be in a call still, with the instance that is ours again now.
+        // SAFETY: as above.
+        let (turn, overlap) = unsafe { (*handle).turn() }.enter_at_last(self.driver);
+        // SAFETY: as above.
+        unsafe { (*handle).replace(&turn, before) };
+        self.turn = Some(turn);
+        let result = called.and_then(|()| match overlap {
+            None => Ok(()),
+            Some(overlap) => Err((lig_status::LIG_ERR_USAGE as lig_status_code, overlap)),
+        });
+        result.map_err(|(status, error)| {
+            self.failed.set(Some(status));
+            error
         })
     }
 
     fn call(&mut self, operation: Operation, instance: &mut Instance) -> Result<(), Error> {
-        // SAFETY: the handle is live. What the function does through it is done through `instance`, which nobody
-        // else uses until the function returns.
-        let called = unsafe {
-            (*self.handle).current = instance;
-            call(|error| operation(self.handle, self.user, error))
-        };
-        called.map_err(|(status, error)| {
-            self.failed.set(Some(status));
-            error
-        })
+        // SAFETY: the caller gave the function for this.
+        self.lend(instance, |handle, user, error| unsafe { operation(handle, user, error) })
+    }
+}
+
+impl Drop for Functions {
+    fn drop(&mut self) {
+        // SAFETY: the handle is live, as `of`'s caller has promised.
+        unsafe { (*self.handle).run(false) };
     }
 }
 
@@ -163,16 +208,15 @@ pub unsafe extern "C" fn lig_run_submodel(
     submodel: *const lig_submodel,
     error: *mut lig_error,
 ) -> lig_status_code {
+    const CALL: &Call = &Call("lig_run_submodel");
     let failed = Rc::default();
     let status = guard(error, || {
         // SAFETY: as the caller promises.
         let submodel = unsafe { read_required(submodel) }?;
-        let core = std::ptr::from_mut(unsafe { core(instance) }?);
-        let mut functions = Functions::of(instance, &submodel, submodel.user, &failed)?;
-        // SAFETY: `core` is the handle's own pointer; the functions reach it through what they are given only.
-        let result = run_submodel(unsafe { &mut *core }, &mut functions);
-        unsafe { (*instance).current = core };
-        result
+        let (core, turn) = unsafe { used(instance, CALL) }?.into_parts();
+        // SAFETY: `core` is the handle's own; the functions reach it through what they are given only.
+        let mut functions = unsafe { Functions::of(instance, &submodel, (CALL, turn), &failed) }?;
+        run_submodel(core, &mut functions)
     });
     failed.get().unwrap_or(status as lig_status_code)
 }

@@ -7,7 +7,8 @@ use ligament_instance::{Array, Error, SettingValue, Settings, Value};
 use std::ffi::{c_char, c_void};
 
 /// A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
-/// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller.
+/// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read a value at once;
+/// while one changes, sends or frees what it has built, no other uses it.
 pub struct lig_value {
     _is_a_value_of_the_core: [u8; 0],
 }

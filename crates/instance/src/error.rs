@@ -1,5 +1,6 @@
 //! What can go wrong in an instance's calls: one enum, with messages that say what, where, and what to do.
 
+use crate::turn::Overlap;
 use ligament_catalogue::with_code;
 use ligament_shm::ShmError;
 use std::fmt;
@@ -13,6 +14,8 @@ pub enum Error {
     /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, a call
     /// at the wrong moment.
     Usage(String),
+    /// The instance is in the middle of another call, of another thread or below this one.
+    InUse(Overlap),
     /// A message is not what the caller asked for (another type, another shape).
     Unexpected(String),
     /// The conduit has ended: nothing more will come on this port.
@@ -61,6 +64,7 @@ impl fmt::Display for Error {
             | Error::System(text) => f.write_str(&with_code(text)),
             // Many codes go on after these: nothing is looked up for them.
             Error::Closed(text) | Error::TimedOut(text) => f.write_str(text),
+            Error::InUse(overlap) => overlap.fmt(f),
             Error::Interrupted => f.write_str("interrupted by a signal"),
         }
     }

@@ -7,7 +7,8 @@ use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 /// From `LIGAMENT_AGENT`, `LIGAMENT_INSTANCE` and `LIGAMENT_TOKEN`.
 pub(crate) fn from_environment() -> Result<Identity, Error> {
     let get = |name: &str| {
-        std::env::var(name).map_err(|_| {
+        // Empty where this process, or one that it comes from, is an instance already.
+        std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| {
             Error::Registration(format!(
                 "this program takes part in a coupled model, but {name} is not set, so it does not know in which run; \
                  start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- PROGRAM`"

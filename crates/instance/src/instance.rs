@@ -15,6 +15,7 @@ use ligament_shm::Endpoint;
 use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::CString;
 use std::sync::Arc;
 
 /// How important a line in the run's log is.
@@ -86,8 +87,8 @@ impl Common {
     /// From what the agent told. The process has its identity now: what is started from here is not this instance.
     pub fn new(welcome: &Welcome, flags: Flags) -> Result<Common, Error> {
         sys::watch_forks();
-        for variable in ENV_IDENTITY {
-            std::env::remove_var(variable);
+        for variable in ENV_IDENTITY.map(CString::new).into_iter().flatten() {
+            sys::blank_variable(&variable);
         }
         let settings = decode_body(0, welcome.settings.clone().into(), &Limits::default())
             .ok()
@@ -187,6 +188,7 @@ impl Instance {
         self.alive()?;
         self.looping = true;
         self.order.reuse();
+        self.table.ports.iter_mut().for_each(|port| port.sent.forget());
         self.drop_unread()?;
         let again = self.receive_overlay()? && self.receive_initial()?;
         let again = again && (self.passes == 0 || self.has_initial());

@@ -31,6 +31,7 @@ mod resizable;
 mod send;
 mod submodel;
 mod sys;
+mod turn;
 
 pub use error::Error;
 pub use instance::{Flags, Instance, LogLevel};
@@ -44,3 +45,4 @@ pub use overlay::from_value as settings_from_value;
 pub use ports::{PortName, Ports};
 pub use receive::Wait;
 pub use submodel::{run_submodel, Submodel};
+pub use turn::{Call, InCall, Overlap, Turn};

@@ -90,6 +90,32 @@ pub struct Times {
     pub next_timestamp: Option<f64>,
 }
 
+impl Times {
+    /// Whether these are times that a model can have.
+    #[inline(always)]
+    pub(crate) fn are_sound(&self) -> bool {
+        let at = self.timestamp;
+        at.is_finite() && self.next_timestamp.is_none_or(|next| next.is_finite() && next >= at)
+    }
+
+    /// What is wrong with them.
+    #[cold]
+    pub(crate) fn fault(&self) -> String {
+        let at = self.timestamp;
+        match self.next_timestamp {
+            Some(next) if at.is_finite() && next.is_finite() => format!(
+                "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message on this \
+                 port, or none if there will be none"
+            ),
+            Some(next) if at.is_finite() => format!(
+                "the next timestamp is {next}, which is no time; give finite model time in seconds, or none if there \
+                 will be no next message"
+            ),
+            _ => format!("the timestamp is {at}, which is no time; give finite model time in seconds"),
+        }
+    }
+}
+
 /// What a value is, in words.
 pub(crate) fn kind_of(value: &Value) -> String {
     match value {

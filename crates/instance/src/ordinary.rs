@@ -60,9 +60,13 @@ impl Instance {
     /// Sends nothing but a header.
     #[inline(always)]
     pub(crate) fn send_ordinary(&mut self, port: impl PortName, times: Times) -> bool {
-        let Some((_, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
+        let Some((port, channel)) = self.ordinary_port(port, Operator::sends) else { return false };
+        if !self.goes_on(port, times) {
+            return false;
+        }
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
-        endpoint.send_ordinary(channel, &header(times), None)
+        let sent = endpoint.send_ordinary(channel, &header(times), None);
+        self.note_sent(port, times, sent)
     }
 
     /// Sends an array of the kind of the one before it on its port, whose elements lie together. False, and nothing done, if
@@ -78,9 +82,28 @@ impl Instance {
         let Some(head) = self.table.ports[port].head.as_deref() else { return false };
         let Some(kind) = head.kind() else { return false };
         let Some(data) = array.elements(kind) else { return false };
+        if !self.goes_on(port, times) {
+            return false;
+        }
         let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
         let body = AsBefore { number: head.number(), body_len: head.body_len(), data };
-        endpoint.send_ordinary(channel, &header(times), Some(body))
+        let sent = endpoint.send_ordinary(channel, &header(times), Some(body));
+        self.note_sent(port, times, sent)
+    }
+
+    /// Whether times are sound and do not go back.
+    #[inline(always)]
+    fn goes_on(&self, port: usize, times: Times) -> bool {
+        times.are_sound() && times.timestamp >= self.table.ports[port].sent.first
+    }
+
+    /// Notes the time of a message, if it was sent.
+    #[inline(always)]
+    fn note_sent(&mut self, port: usize, times: Times, sent: bool) -> bool {
+        if sent {
+            self.table.ports[port].sent.first = times.timestamp;
+        }
+        sent
     }
 
     /// Receives a message, if it comes soon.

@@ -74,6 +74,46 @@ impl PortName for &String {
     }
 }
 
+/// The latest timestamps that a port has sent since `reuse_instance`.
+#[derive(Debug)]
+pub(crate) struct LastSent {
+    /// Of a port without slots, or of slot 0.
+    pub first: f64,
+    /// Of the slots after that, as far as any was sent on.
+    others: Vec<f64>,
+    /// Whether an earlier one was reported, which is done once.
+    warned: bool,
+}
+
+impl Default for LastSent {
+    fn default() -> LastSent {
+        LastSent { first: f64::NEG_INFINITY, others: Vec::new(), warned: false }
+    }
+}
+
+impl LastSent {
+    /// A new pass of the loop: times may begin anew.
+    pub fn forget(&mut self) {
+        self.first = f64::NEG_INFINITY;
+        self.others.clear();
+    }
+
+    /// Notes a timestamp. Gives the one before, if that is later and this is the first time.
+    pub fn note(&mut self, slot: usize, timestamp: f64) -> Option<f64> {
+        let last = match slot.checked_sub(1) {
+            None => &mut self.first,
+            Some(i) => {
+                if i >= self.others.len() {
+                    self.others.resize(i + 1, f64::NEG_INFINITY);
+                }
+                &mut self.others[i]
+            }
+        };
+        let before = std::mem::replace(last, timestamp);
+        (timestamp < before && !std::mem::replace(&mut self.warned, true)).then_some(before)
+    }
+}
+
 /// A port of a registered instance.
 #[derive(Debug)]
 pub(crate) struct Port {
@@ -91,6 +131,8 @@ pub(crate) struct Port {
     pub peers: Vec<String>,
     /// The head of the array that was sent here last.
     pub head: Option<Box<Head>>,
+    /// The timestamps that were sent last in this pass of the loop.
+    pub sent: LastSent,
     /// For a vector port whose length the sender sets: what its slots share.
     pub resizable: Option<Box<Resizable>>,
 }
@@ -233,6 +275,7 @@ impl PortTable {
                 ended: vec![false; count],
                 peers: Vec::new(),
                 head: None,
+                sent: LastSent::default(),
                 resizable,
             });
         }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::head::Head;
-use crate::instance::Instance;
+use crate::instance::{Instance, LogLevel};
 use crate::lent::{Lent, Loan};
 use crate::message::{Outgoing, Times};
 use crate::ordinary::is_plain;
@@ -48,9 +48,11 @@ impl Instance {
         let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
+        self.check_times(port, slot, message.times())?;
         if self.unconnected(port, slot) {
             return Ok(());
         }
+        self.note_time(port, slot, message.times().timestamp)?;
         let mut header = self.header(message.times());
         if let Some(settings) = message.settings {
             header.set_overlay(self.overlays.number_of(settings));
@@ -106,9 +108,11 @@ impl Instance {
         let has_slot = slot.is_some();
         let (port, slot) = self.sending(port, slot)?;
         self.note_use(port)?;
+        self.check_times(port, slot, times)?;
         if self.unconnected(port, slot) {
             return Ok(());
         }
+        self.note_time(port, slot, times.timestamp)?;
         let header = self.header(times);
         if header.overlay() != 0 {
             self.announce_overlay(port, slot, header.overlay())?;
@@ -236,6 +240,8 @@ impl Instance {
         let has_slot = slot.is_some();
         let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
             self.note_use(port)?;
+            self.check_times(port, slot, times)?;
+            self.note_time(port, slot, times.timestamp)?;
             Ok((port, slot))
         });
         let (port, slot) = match checked {
@@ -295,6 +301,37 @@ impl Instance {
             return Err(here.receives_only());
         }
         Ok((index, here.slot(slot)?))
+    }
+
+    /// Refuses times that are none.
+    #[inline(always)]
+    fn check_times(&self, port: usize, slot: usize, times: Times) -> Result<(), Error> {
+        match times.are_sound() {
+            true => Ok(()),
+            false => Err(self.unsendable(port, slot, &times.fault())),
+        }
+    }
+
+    /// Notes when the message is. One that is earlier than the message before it on its port is reported, once a port, and sent:
+    /// MUSCLE 3 allows any order, and a code that goes back to try a step again has a reason for it.
+    #[inline]
+    fn note_time(&mut self, port: usize, slot: usize, timestamp: f64) -> Result<(), Error> {
+        if self.unconnected(port, slot) {
+            return Ok(());
+        }
+        let here = &mut self.table.ports[port];
+        match here.sent.note(slot, timestamp) {
+            None => Ok(()),
+            Some(before) => {
+                let text = format!(
+                    "port {}: {} sends timestamp {timestamp} after {before} in the same pass of the loop; receivers may \
+                     count on times that do not go back",
+                    here.describe(slot),
+                    self.name()
+                );
+                self.log(LogLevel::Warning, &text)
+            }
+        }
     }
 
     #[inline(always)]

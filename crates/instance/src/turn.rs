@@ -1,0 +1,270 @@
+//! Whose turn it is: one call at a time may use an instance. Rust's own borrows say so at compile time; a face of another
+//! language asks here at each call, and refuses a call that comes while another is in progress.
+//!
+//! A locked instruction for each call would cost a tenth of an ordinary message. So the thread that made the instance
+//! notes its calls with plain stores (`own`), until another thread makes a call: that one takes the privilege away for
+//! good, with a barrier on the owner's processor, and from then on all take turns by a compare-and-swap (`shared`).
+
+use crate::error::Error;
+use crate::sys;
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::atomic::{compiler_fence, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+
+/// A call of a face, by its name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Call(pub &'static str);
+
+/// Nobody has the privilege of plain stores.
+const NOBODY: usize = 0;
+/// It is being taken away: who sees this must see to the barrier itself.
+const REVOKED: usize = 1;
+
+/// For a thread: it has just begun its call, and not said yet which it is.
+const UNKNOWN: i32 = 0;
+
+/// Who is in a call of an instance.
+#[derive(Debug)]
+pub struct Turn {
+    /// The thread that may use plain stores, or one of the values above.
+    owner: AtomicUsize,
+    /// The call in progress that the owner began with the privilege.
+    own: AtomicPtr<Call>,
+    /// Any other call in progress.
+    shared: AtomicPtr<Call>,
+    /// The system's numbers of the threads of both; that of `shared` while there is a call.
+    own_thread: i32,
+    shared_thread: AtomicI32,
+}
+
+/// A call in progress; it ends when this is dropped.
+#[derive(Debug)]
+pub struct InCall<'a> {
+    place: &'a AtomicPtr<Call>,
+    /// Where its thread stands, of a call in `shared`.
+    thread: Option<&'a AtomicI32>,
+}
+
+impl Drop for InCall<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread {
+            thread.store(UNKNOWN, Ordering::Relaxed);
+        }
+        self.place.store(null_mut(), Ordering::Release);
+    }
+}
+
+/// A call that came while another was in progress. It is made, shown and dropped without memory being allocated, so that
+/// a signal handler gets its answer wherever the code that it interrupted is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    refused: &'static Call,
+    busy: &'static Call,
+    thread: i32,
+    here: i32,
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Overlap { refused, busy, thread, here } = self;
+        write!(f, "{}: the instance is in the middle of another call: {} ", refused.0, busy.0)?;
+        if thread == here {
+            f.write_str(
+                "of this thread; neither a signal handler nor a function that the call itself calls may use the instance",
+            )?;
+        } else {
+            match *thread {
+                UNKNOWN => f.write_str("of another thread")?,
+                known => write!(f, "of thread {known}")?,
+            }
+            write!(
+                f,
+                ", and this is thread {here}; let one thread at a time use an instance, for example under a lock"
+            )?;
+        }
+        f.write_str(" (ligament explain in-another-call)")
+    }
+}
+
+fn place(call: &'static Call) -> *mut Call {
+    std::ptr::from_ref(call).cast_mut()
+}
+
+impl Turn {
+    /// For an instance that this thread makes.
+    pub fn new() -> Turn {
+        let owner = if sys::register_barrier() { sys::this_thread() } else { NOBODY };
+        Turn {
+            owner: AtomicUsize::new(owner),
+            own: AtomicPtr::default(),
+            shared: AtomicPtr::default(),
+            own_thread: sys::thread_number(),
+            shared_thread: AtomicI32::new(UNKNOWN),
+        }
+    }
+
+    /// Begins a call.
+    ///
+    /// # Errors
+    /// `InUse` if another one is in progress.
+    #[inline(always)]
+    pub fn enter(&self, call: &'static Call) -> Result<InCall<'_>, Error> {
+        let this = sys::this_thread();
+        if self.owner.load(Ordering::Relaxed) == this && self.own.load(Ordering::Relaxed).is_null() {
+            self.own.store(place(call), Ordering::Relaxed);
+            // Who takes the privilege away looks at `own` after a barrier on this processor: one of the two sees the other.
+            compiler_fence(Ordering::SeqCst);
+            if self.owner.load(Ordering::Relaxed) == this {
+                return Ok(InCall { place: &self.own, thread: None });
+            }
+            self.own.store(null_mut(), Ordering::Release);
+        }
+        self.enter_otherwise(call)
+    }
+
+    #[inline(never)]
+    fn enter_otherwise(&self, call: &'static Call) -> Result<InCall<'_>, Error> {
+        let owner = self.owner.load(Ordering::Acquire);
+        if owner == sys::this_thread() {
+            return Err(self.overlap(call, self.own.load(Ordering::Relaxed), self.own_thread));
+        }
+        if owner != NOBODY {
+            self.owner.store(REVOKED, Ordering::SeqCst);
+            sys::barrier();
+            // Others who saw `REVOKED` have done the same.
+            self.owner.store(NOBODY, Ordering::Release);
+        }
+        let taken = self.shared.compare_exchange(null_mut(), place(call), Ordering::Acquire, Ordering::Relaxed);
+        if let Err(busy) = taken {
+            return Err(self.overlap(call, busy, self.shared_thread.load(Ordering::Relaxed)));
+        }
+        let own = self.own.load(Ordering::Acquire);
+        if !own.is_null() {
+            self.shared.store(null_mut(), Ordering::Release);
+            return Err(self.overlap(call, own, self.own_thread));
+        }
+        self.shared_thread.store(sys::known_thread_number(), Ordering::Relaxed);
+        Ok(InCall { place: &self.shared, thread: Some(&self.shared_thread) })
+    }
+
+    /// Begins a call that must be made: waits for the end of another one. Gives that as well.
+    pub fn enter_at_last(&self, call: &'static Call) -> (InCall<'_>, Option<Error>) {
+        let mut overlap = None;
+        loop {
+            match self.enter(call) {
+                Ok(entered) => return (entered, overlap),
+                Err(error) => overlap = Some(error),
+            }
+            // Only after a mistake of the caller's, which may take as long as it likes.
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    #[cold]
+    fn overlap(&self, refused: &'static Call, busy: *mut Call, thread: i32) -> Error {
+        // Null only if the other call has just ended.
+        let busy = sys::as_call(busy).unwrap_or(&Call("a call"));
+        Error::InUse(Overlap { refused, busy, thread, here: sys::thread_number() })
+    }
+}
+
+impl Default for Turn {
+    fn default() -> Turn {
+        Turn::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::sync::Barrier;
+    use std::thread;
+
+    static SEND: Call = Call("send");
+    static RECEIVE: Call = Call("receive");
+
+    #[test]
+    fn a_call_within_a_call_of_the_same_thread_is_refused_and_the_next_one_is_not() {
+        let turn = Turn::new();
+        let first = turn.enter(&RECEIVE).unwrap();
+        let refused = turn.enter(&SEND).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("send: the instance is in the middle of another call: receive of this thread")
+        );
+        drop(first);
+        drop(turn.enter(&SEND).unwrap());
+        drop(turn.enter(&RECEIVE).unwrap());
+    }
+
+    #[test]
+    fn a_call_of_another_thread_is_refused_while_the_owner_is_in_one_and_names_its_thread() {
+        let turn = Turn::new();
+        let first = turn.enter(&RECEIVE).unwrap();
+        let busy = sys::thread_number();
+        let elsewhere = || thread::scope(|s| s.spawn(|| turn.enter(&SEND).map(drop)).join().unwrap());
+        let refused = elsewhere().unwrap_err().to_string();
+        assert!(refused.contains(&format!("receive of thread {busy}, and this is thread")), "{refused}");
+        drop(first);
+        elsewhere().unwrap();
+        // The owner has lost its privilege, and takes turns like everybody.
+        let first = turn.enter(&RECEIVE).unwrap();
+        elsewhere().unwrap_err();
+        assert!(turn.enter(&SEND).unwrap_err().to_string().contains("receive of this thread"));
+        drop(first);
+        elsewhere().unwrap();
+    }
+
+    #[test]
+    fn two_threads_are_never_in_a_call_at_once() {
+        for _ in 0..300 {
+            let turn = Turn::new();
+            let (inside, entered, refused) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+            let begin = Barrier::new(3);
+            let play = || {
+                begin.wait();
+                for _ in 0..100 {
+                    match turn.enter(&SEND) {
+                        Ok(_in_call) => {
+                            assert!(!inside.swap(true, Ordering::SeqCst), "two at once");
+                            std::hint::spin_loop();
+                            assert!(inside.swap(false, Ordering::SeqCst));
+                            entered.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(_) => {
+                            refused.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            };
+            thread::scope(|s| {
+                s.spawn(play);
+                s.spawn(play);
+                // The owner, with the privilege.
+                play();
+            });
+            assert_eq!(entered.into_inner() + refused.into_inner(), 300);
+        }
+    }
+
+    #[test]
+    fn who_must_enter_waits_for_the_call_in_progress_and_is_told_of_it() {
+        let turn = Turn::new();
+        let begun = Barrier::new(2);
+        thread::scope(|s| {
+            s.spawn(|| {
+                let in_call = turn.enter(&RECEIVE).unwrap();
+                begun.wait();
+                begun.wait();
+                drop(in_call);
+            });
+            begun.wait();
+            turn.enter(&SEND).unwrap_err();
+            begun.wait();
+        });
+        let (in_call, overlap) = turn.enter_at_last(&SEND);
+        assert!(overlap.is_none());
+        drop(in_call);
+    }
+}
