@@ -3,7 +3,8 @@
 mod common;
 
 use common::{listener, pair, play, End, Proxy, SECOND};
-use ligament_net::{now, Event, RunKeys, Tuning};
+use ligament_net::{now, Event, Listen, Listener, RunKeys, Tuning};
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -421,6 +422,58 @@ fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
     assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
     assert!(crowd.iter().all(|stranger| stranger.heard.is_empty()));
+}
+
+/// Sends a message each way, while so many strangers come at each turn of the two ends; how many that were.
+fn exchange_in_a_crowd(ends: [&mut End; 2], proxy: &mut Option<Proxy>, address: SocketAddr) -> usize {
+    let [zero, one] = ends;
+    let before = [zero.desk.count, one.desk.count];
+    zero.send(1, 2, 1000);
+    one.send(0, 3, 10);
+    let (mut crowd, mut came) = (VecDeque::new(), 0);
+    play(&mut [zero, one], proxy, |ends, _| {
+        for _ in 0..64 {
+            crowd.push_back(Stranger::at(address));
+            came += 1;
+        }
+        let rest = crowd.split_off(crowd.len().saturating_sub(600));
+        crowd = rest;
+        ends.iter().zip(before).all(|(end, before)| end.desk.count > before)
+    });
+    came
+}
+
+#[test]
+fn a_crowd_that_never_ends_keeps_no_domain_from_joining_or_from_coming_back() {
+    let (mut zero, mut one, mut proxy) = pair(true, Tuning::default(), 2, true);
+    let address = proxy.as_ref().unwrap().target();
+    // A greeting takes longer than it takes the crowd to fill all places.
+    proxy.as_mut().unwrap().delay = SECOND / 10;
+    let came = exchange_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
+    assert!(came > 500, "{came} strangers are no crowd");
+    proxy.as_mut().unwrap().cut();
+    exchange_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
+    assert!(one.has(|event| matches!(event, Event::StreamLost { .. })), "nothing had to be dialled again");
+}
+
+#[test]
+fn a_crowd_on_one_machine_closes_no_connection_of_another() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let listen = Listen { address: Some("0.0.0.0".parse().unwrap()), ..Listen::default() };
+    let listener = Listener::bind(&listen).unwrap();
+    let port = listener.addresses()[0].port();
+    zero.net.listen(listener);
+    // All of 127.0.0.0/8 is this machine; who dials 127.0.0.2 comes from there.
+    let mut quiet = Stranger::at(SocketAddr::new("127.0.0.2".parse().unwrap(), port));
+    quiet.say(b"LIG");
+    let mut crowd = Vec::new();
+    while crowd.len() < 600 {
+        crowd.push(Stranger::at(SocketAddr::new("127.0.0.1".parse().unwrap(), port)));
+        zero.turn();
+    }
+    assert!(!quiet.listen(), "the one that came first had to go for the crowd of another machine");
+    assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
 }
 
 #[test]

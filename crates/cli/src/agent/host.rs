@@ -6,6 +6,7 @@ use super::left::{identities, left_by};
 use crate::files::{see, Outgoing, INPUTS};
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
+use crate::strangers::Strangers;
 use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
 use ligament_agent::{
     Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Order, Outcome, Report, RunView, Started,
@@ -19,6 +20,9 @@ use ligament_wire::peek::Sight;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// The level of a warning, as the log has it.
+const WARNING: u8 = 2;
 
 /// How often the kernel is asked which processes are stopped.
 const SURVEY: Duration = Duration::from_secs(1);
@@ -45,6 +49,8 @@ pub(super) struct Domain<'a> {
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
     headless: bool,
+    /// Those who knocked here and are of no domain, or another user.
+    strangers: Strangers,
     /// Whether it ends when what started it does, as long as that is there.
     has_launcher: bool,
 }
@@ -89,6 +95,7 @@ impl<'a> Domain<'a> {
             surveyed: None,
             ending: None,
             headless: false,
+            strangers: Strangers::default(),
             has_launcher: false,
         };
         let mut staged = staged_for_each(begin, &home);
@@ -313,13 +320,26 @@ impl Host for Domain<'_> {
                 orders.push(Order::Release);
                 orders
             }
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.turned_away(&from.to_string(), why, *others);
+                Vec::new()
+            }
             _ => Vec::new(),
+        }
+    }
+
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.report(Report::Remark { level: WARNING, text });
         }
     }
 
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
+        if let Some(text) = self.strangers.in_all() {
+            self.report(Report::Remark { level: WARNING, text });
+        }
         let mut files = Outgoing::new(FILES_UNDER_WAY);
         if let Some(scratch) = &self.scratch {
             if let Some(outputs) = &mut self.outputs {

@@ -375,6 +375,9 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
+        if let Some(text) = self.strangers.in_all() {
+            self.add(Level::Warning, "run", &text);
+        }
         let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
         let outcome = incomplete.as_ref().unwrap_or(outcome);
         let seen = self.see(instances, ligament_shm::status::now());

@@ -258,17 +258,18 @@ impl<'a> Runtime<'a> {
                     gathering.forget(domain);
                     return Err(Unready::Incomplete(why));
                 }
-                Call::Heard(Heard::Path(Event::Refused { from, why })) => {
-                    self.turned_away(from, &why);
+                Call::Heard(Heard::Path(Event::Refused { from, why, others })) => {
+                    self.not_let_in(&from.to_string(), &why, others);
                 }
                 Call::Heard(_) => {}
             }
         }
     }
 
-    fn turned_away(&mut self, from: SocketAddr, why: &str) {
-        if let Some(text) = self.strangers.turned_away(from, why, Instant::now()) {
-            self.add(Level::Debug, "run", &text);
+    /// Somebody who knocked, at the port or at the agent's socket.
+    pub(super) fn not_let_in(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.add(Level::Warning, "run", &text);
         }
     }
 
@@ -464,8 +465,8 @@ impl<'a> Runtime<'a> {
                 self.add(Level::Warning, "run", &text);
                 return Vec::new();
             }
-            Heard::Path(Event::Refused { from, why }) => {
-                self.turned_away(*from, why);
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.not_let_in(&from.to_string(), why, *others);
                 return Vec::new();
             }
             Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),

@@ -267,6 +267,10 @@ impl Proxy {
         }
     }
 
+    pub fn target(&self) -> SocketAddr {
+        self.target
+    }
+
     pub fn turn(&mut self) {
         while let Ok((near, _)) = self.listener.accept() {
             if self.closed {
