@@ -108,6 +108,8 @@ pub(crate) struct Run {
     /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing else.
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub sharing: crate::places::Sharing,
     #[command(flatten, next_help_heading = "Over several domains")]
     pub spreading: crate::spread::Spreading,
     #[command(flatten)]

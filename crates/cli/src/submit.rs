@@ -58,6 +58,8 @@ pub(crate) struct Submit {
     #[arg(long, conflicts_with = "follow")]
     pub json: bool,
     #[command(flatten)]
+    pub sharing: crate::places::Sharing,
+    #[command(flatten)]
     pub places: Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
@@ -229,6 +231,7 @@ fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory)
         let file = run.path().join(format!("{}.yaml", site.name));
         command.extend(["--site".to_owned(), file.display().to_string()]);
     }
+    command.extend(arguments.sharing.words());
     command.extend(arguments.places.words());
     command.extend(arguments.limits.words());
     let from = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;

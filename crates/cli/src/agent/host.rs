@@ -63,6 +63,8 @@ pub(super) struct Ending {
     pub headless: bool,
     /// Where files are that could not be written to the run directory.
     pub kept: Option<PathBuf>,
+    /// Where files are that nobody fetches, since the head is gone.
+    pub stays: Option<PathBuf>,
 }
 
 impl<'a> Domain<'a> {
@@ -216,7 +218,8 @@ impl<'a> Domain<'a> {
             // All of it is in the run directory.
             let _ = std::fs::remove_dir_all(scratch);
         }
-        Ending { reason, headless: self.headless, kept: self.kept.clone() }
+        let stays = self.scratch.clone().filter(|_| self.headless);
+        Ending { reason, headless: self.headless, kept: self.kept.clone(), stays }
     }
 }
 
@@ -313,7 +316,7 @@ impl Host for Domain<'_> {
                     vec![Order::Fail(format!("what the head says makes no sense: {why}"))]
                 }
             },
-            Heard::Path(Event::GivenUp { domain: 0, why }) => {
+            Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why }) => {
                 self.headless = true;
                 let mut orders = vec![Order::Fail(format!("the head of the run is gone: {why}"))];
                 // Nobody is left to say that the run is over.

@@ -209,7 +209,7 @@ impl Net {
         if incarnation <= last {
             return Err(format!("a greeting of domain {from} that was heard before"));
         }
-        self.expected(from, boot)?;
+        self.expected(hello)?;
         self.seen.insert(line, incarnation);
         match self.guests.get_mut(&token) {
             Some(guest) => guest.welcome(&self.house),
@@ -217,9 +217,11 @@ impl Net {
         }
     }
 
-    fn expected(&self, from: u32, boot: Boot) -> Result<(), String> {
+    fn expected(&self, hello: &Hello) -> Result<(), String> {
+        let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
-            Some(peer) if peer.dials() => Err(format!("domain {from} dials, where this end does")),
+            // Of a domain that is dialled whoever outlived it dials.
+            Some(peer) if peer.dials() && !last_word => Err(format!("domain {from} dials, where this end does")),
             None => Err(format!("domain {from} is not expected")),
             Some(peer) if peer.standing == Standing::GivenUp => Err(format!("domain {from} was given up")),
             Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
@@ -232,7 +234,7 @@ impl Net {
     /// Whether nobody newer has come while a guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
         let &Hello { from, boot, stream, incarnation, .. } = hello;
-        self.expected(from, boot)?;
+        self.expected(hello)?;
         match self.seen.get(&(from, boot, stream, hello.last_word)) {
             Some(&newest) if newest > incarnation => Err(format!("domain {from} has come anew meanwhile")),
             _ => Ok(()),
