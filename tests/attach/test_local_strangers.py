@@ -54,6 +54,31 @@ def test_another_user_who_connects_without_end_does_not_disturb_a_run(place, str
     assert place.record["state"] == "done", place.record["reason"]
 
 
+def test_nor_where_the_socket_has_an_abstract_name(place, stranger):
+    """Where no directory is to be had that others cannot change."""
+    path = place.path
+    hidden = (f"mount --bind {path} /mnt && mount -t tmpfs -o mode=777 none /tmp && mkdir -p {path} && "
+              f"mount --bind /mnt {path} && cd {path} && exec \"$0\" \"$@\"")
+    environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "XDG_RUNTIME_DIR")}
+    started = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", hidden, place.ligament, "run", "endless.ymmsl", "--run-dir=run", "--detach"],
+        cwd=path, env=environment, capture_output=True, text=True, timeout=LONG)
+    assert started.returncode == 0, started.stderr
+    place.is_under_way()
+    record = place.record
+    assert record["agent"].startswith("@ligament-")
+    with_few_files(record["pid"])
+    crowd = stranger("connect", record["agent"], COUNT)
+    assert int(crowd.stdout.readline()) == COUNT  # each of them was taken in, and closed
+    assert json.loads(place.call("status", "run", "--json")[0])["state"] == "running"
+    place.tells("go")
+    until(lambda: place.record["state"] != "running", "the end of the run")
+    assert place.record["state"] == "done", place.record["reason"]
+    log = (path / "run/manager.log").read_text()
+    assert f"{COUNT} strangers were not let in during the run, the last user 65534: this run belongs to user" in log
+    assert log.count("stranger") <= 3, "a line for each of them would fill the disk"
+
+
 def test_own_processes_that_use_up_the_agent_s_files_are_waited_out(place):
     place.detached()
     place.is_under_way()
@@ -89,6 +114,42 @@ def test_the_socket_of_a_run_that_is_killed_is_gone_too(place):
     os.kill(record["pid"], 9)
     until(lambda: place.record["state"] == "failed", "the guard's word")
     until(lambda: not Path(record["agent"]).parent.exists(), "the socket's directory is gone")
+
+
+# ---- who may read what a run leaves
+def modes_in(place):
+    until(lambda: place.record["state"] == "done", "the end of the run")
+    made = ["run", "run/instances", "run/instances/source/workdir"]
+    return [(place.path / one).stat().st_mode & 0o777 for one in made]
+
+
+def test_a_run_directory_is_for_its_user_alone(place):
+    place.tells("go")
+    place.detached()
+    assert modes_in(place)[0] == 0o700
+
+
+def test_a_run_directory_that_is_shared_can_be_read_by_the_group_whatever_the_umask(place):
+    place.tells("go")
+    before = os.umask(0o077)
+    try:
+        place.detached("--share", "group")
+    finally:
+        os.umask(before)
+    assert modes_in(place) == [0o750] * 3
+
+
+def test_a_run_for_which_there_is_no_room_leaves_its_record(place):
+    """The disk has room for a record, and not for the copy of a model with many settings."""
+    settings = "".join(f"  setting_{i}: {i}\n" for i in range(20_000))
+    model = place.path / "endless.ymmsl"
+    model.write_text(model.read_text().replace("settings: {t_max: 1000.0}\n", f"settings:\n{settings}"))
+    (place.path / "disk").mkdir()
+    script = "mount -t tmpfs -o size=128k none disk && { \"$0\" run endless.ymmsl --run-dir disk/run; cat disk/run/run.json; }"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, place.ligament], cwd=place.path,
+                          capture_output=True, text=True, timeout=LONG)
+    record = json.loads(done.stdout)
+    assert record["state"] == "failed" and "No space left on device" in record["reason"], done.stderr
 
 
 # ---- another user who takes the name of a run that is dead

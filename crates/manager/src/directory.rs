@@ -188,8 +188,11 @@ impl RunDirectory {
     /// # Errors
     /// What the system says, with the path.
     pub fn share_with_group(&self) -> Result<(), String> {
-        fs::set_permissions(&self.path, fs::Permissions::from_mode(0o750))
-            .map_err(|error| format!("{} cannot be shared with the group: {error}", self.path.display()))
+        for path in [&self.path, &self.path.join("instances")] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o750))
+                .map_err(|error| format!("{} cannot be shared with the group: {error}", path.display()))?;
+        }
+        Ok(())
     }
 
     /// Removes what the begin of a run has written, and the directory, if nothing else is in it.
