@@ -470,9 +470,49 @@ def test_a_light_process_that_is_killed_elsewhere_ends_the_run(spread, town):
     assert "SIGKILL" in run.record()["reason"] and "house" in run.record()["reason"], run.text()
 
 
+# ---- a process of the run that is killed: the others know at once, and nothing is lost without a word
+def writes_elsewhere(scratch):
+    """Waits until micro has come to where it does something; the directory in which its agent has its files."""
+    found = lambda: [one for one in scratch.glob("*/instances/micro/output.log") if "the last words" in one.read_text()]
+    until(found, "micro has come that far")
+    return found()[0].parent.parent.parent
+
+
+def test_agents_end_at_once_when_the_head_is_killed_and_name_the_files_that_nobody_fetches(spread, pair, tmp_path):
+    scratch = tmp_path / "scratch"
+    run = spread(pair(WAITS), *APART, agent=("--patience", "1h", "--scratch", str(scratch)))
+    home = writes_elsewhere(scratch)
+    os.kill(run.processes[0].pid, signal.SIGKILL)
+    assert run.wait() == [-9, 1, 1]
+    host = os.uname().nodename
+    for agent in (1, 2):
+        text = run.text(agent)
+        assert f"process {run.processes[0].pid} on {host}) is gone: it was killed by SIGKILL" in text, text
+    assert f"stays on {host} in {home}" in run.text(2), run.text(2)
+    assert (home / "instances/micro/output.log").exists()
+
+
+def test_agents_that_have_joined_end_at_once_when_the_head_is_killed_while_it_waits_for_others(spread, pair):
+    run = spread(pair(WAITS), *APART, join=[1], agent=("--patience", "1h"))
+    until(lambda: "domain 1 has joined" in (run.directory / "manager.log").read_text(), "domain 1 has joined")
+    os.kill(run.processes[0].pid, signal.SIGKILL)
+    assert run.wait() == [-9, 1]
+    assert "the head of the run is gone" in run.text(1), run.text(1)
+    until(lambda: not (run.directory / "invitation").exists(), "the invitation is gone")
+
+
+def test_an_agent_that_is_killed_does_not_take_the_name_of_its_files_with_it(spread, pair, tmp_path):
+    scratch = tmp_path / "scratch"
+    run = spread(pair(WAITS), *APART, agent=("--scratch", str(scratch)))
+    home = writes_elsewhere(scratch)
+    os.kill(run.processes[2].pid, signal.SIGKILL)
+    assert run.wait() == [1, 1, -9]
+    assert f"stays on {os.uname().nodename} in {home}" in run.record()["reason"], run.text()
+
+
 # ---- whoever talks nonsense to the socket at which an agent's own instances register
 def agent_socket(process):
-    """The abstract name of the socket at which a process listens, which the kernel shows."""
+    """The path of the socket at which a process listens, which the kernel shows."""
     inodes = set()
     for fd in Path(f"/proc/{process.pid}/fd").iterdir():
         link = os.readlink(fd)
@@ -480,8 +520,8 @@ def agent_socket(process):
             inodes.add(link[len("socket:["):-1])
     for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
         fields = line.split()
-        if len(fields) == 8 and fields[3] == "00010000" and fields[6] in inodes and fields[7].startswith("@ligament-"):
-            return "\0" + fields[7][1:]
+        if len(fields) == 8 and fields[3] == "00010000" and fields[6] in inodes and "/ligament-" in fields[7]:
+            return fields[7]
     raise AssertionError(f"process {process.pid} listens at no socket")
 
 
@@ -515,11 +555,10 @@ def saying(*pieces):
 
 
 def another_user(name):
-    """What another user of this machine is told."""
-    script = ("import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX)\n"
-              "s.connect('\\0' + sys.argv[1]); print(s.recv(4096))")
-    told = subprocess.run([sys.executable, "-c", script, name[1:]], capture_output=True, text=True, timeout=LIMIT)
-    assert "this run belongs to user" in told.stdout, told.stdout + told.stderr
+    """Another user of this machine does not get that far."""
+    script = "import os, socket, sys; os.setuid(65534); socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    told = subprocess.run([sys.executable, "-c", script, name], capture_output=True, text=True, timeout=LIMIT)
+    assert "PermissionError" in told.stderr, told.stdout + told.stderr
     return []
 
 

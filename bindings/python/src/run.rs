@@ -155,6 +155,7 @@ impl Prepared {
             terminal: Terminal::EndsRun,
             model_files: self.files.clone(),
             model_text: self.text.clone(),
+            for_group: false,
         };
         let mut forked = Forked { components: &self.functions, start };
         let result = py

@@ -43,11 +43,6 @@ impl Connection {
         Ok(Connection { inner: Rc::new(inner) })
     }
 
-    /// The user and the process at the other end.
-    pub fn peer(&self) -> Result<(u32, i32), ShmError> {
-        self.inner.get_ref().socket.borrow().peer()
-    }
-
     /// Waits until there is something to read. Returns whether more may come after it.
     pub async fn readable(&self) -> bool {
         match self.inner.readable().await {

@@ -36,6 +36,8 @@ struct Instance {
 
 enum Who {
     Stranger,
+    /// Has shown the run's token.
+    Client,
     Instance(u32),
 }
 
@@ -235,8 +237,17 @@ impl Core {
         if caller.user == self.user {
             return Vec::new();
         }
-        let why = format!("this run belongs to user {}, and you are user {}", self.user, caller.user);
-        vec![answer(link, Notice::Refused { why }), Action::Close { link }]
+        vec![answer(link, Notice::Refused { why: self.not_for(caller) }), Action::Close { link }]
+    }
+
+    /// Why another user is not let in.
+    pub fn not_for(&self, caller: Caller) -> String {
+        format!("this run belongs to user {}, and you are user {}", self.user, caller.user)
+    }
+
+    /// Whether who is at a connection has proved who they are.
+    pub fn knows(&self, link: Link) -> bool {
+        matches!(self.links.get(&link), Some((_, Who::Client | Who::Instance(_))))
     }
 
     /// A connection is closed. That a process lives on without it is no error yet.
@@ -263,7 +274,7 @@ impl Core {
         let mut out = Vec::new();
         match self.links.get(&link) {
             None => {}
-            Some((caller, Who::Stranger)) => {
+            Some((caller, Who::Stranger | Who::Client)) => {
                 let caller = *caller;
                 self.first_request(link, caller, request, &mut out);
             }

@@ -14,11 +14,12 @@ use crate::custody::Custody;
 use crate::host::{Drain, Host, InstanceView, RunView, Started, Wish};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Outcome};
+use crate::place::{Directory, Place};
 use crate::plan::Plan;
 use crate::sys::{random_hex, watched};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
-use lines::listen_at;
+use lines::Doorway;
 use processes::Process;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ const FILES_PER_INSTANCE: u64 = 5;
 
 enum Event {
     Arriving,
+    /// Connections that could not be taken in yet may be now.
+    ArrivingStill,
     Readable(Link),
     Writable(Link),
     Exited(u32),
@@ -94,6 +97,9 @@ struct Driver<'h> {
     host: &'h mut dyn Host,
     elsewhere: Option<Elsewhere<'h>>,
     listener: Rc<AsyncFd<OwnedFd>>,
+    /// The socket's own directory, which goes when this is dropped.
+    _directory: Option<Directory>,
+    doorway: Doorway,
     connections: HashMap<Link, Connection>,
     next_link: Link,
     /// How to reach each instance's processes.
@@ -118,8 +124,9 @@ impl<'h> Driver<'h> {
         host: &'h mut dyn Host,
         elsewhere: Option<Elsewhere<'h>>,
     ) -> Result<Driver<'h>, String> {
-        let name = format!("ligament-{}", random_hex()?);
-        let socket = listen_at(&name).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
+        let place = Place::find(guard)?;
+        let address = place.address().to_owned();
+        let (socket, directory) = place.into_parts();
         let listener = watched(socket, Interest::READABLE)
             .map_err(|error| format!("the run's socket cannot be watched: {error}"))?;
         let mut secrets = Vec::new();
@@ -127,12 +134,12 @@ impl<'h> Driver<'h> {
             secrets.push(random_hex()?);
         }
         let ledger = Ledger::for_run(plan.memory);
-        let user = rustix::process::getuid().as_raw();
-        let address = format!("@{name}");
+        let user = rustix::process::geteuid().as_raw();
         let core = Core::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
         let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
         let custody = Custody::new(core.plan(), core.wiring(), cores).map_err(|error| error.to_string())?;
         host.begins(&address, core.token());
+        let doorway = Doorway::new(user, core.own_endpoints().count());
         let (sender, events) = unbounded_channel();
         Ok(Driver {
             core,
@@ -140,6 +147,8 @@ impl<'h> Driver<'h> {
             host,
             elsewhere,
             listener: Rc::new(listener),
+            _directory: directory,
+            doorway,
             connections: HashMap::new(),
             next_link: 0,
             processes: HashMap::new(),
@@ -275,7 +284,8 @@ impl<'h> Driver<'h> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Arriving => self.accept_all(),
+            Event::Arriving => self.somebody_arrives(),
+            Event::ArrivingStill => self.accept_some(),
             Event::Readable(link) => self.read_all(link),
             Event::Writable(link) => {
                 self.flush(link);

@@ -131,6 +131,10 @@ pub trait Host {
         let _ = heard;
         Vec::new()
     }
+    /// Somebody was not let in, and why; so many others before them were not told of.
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        let _ = (who, why, others);
+    }
     /// The time for ending cleanly is over: somebody does not want to wait.
     fn hurries(&mut self) {}
     /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run

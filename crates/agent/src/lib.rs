@@ -10,6 +10,7 @@ mod driver;
 mod host;
 pub mod memory;
 mod outcome;
+mod place;
 pub mod plan;
 pub mod ports;
 mod process;

@@ -113,6 +113,8 @@ pub(crate) struct Run {
     pub json: bool,
     #[command(flatten)]
     pub ignore: crate::check::Ignore,
+    #[command(flatten)]
+    pub sharing: crate::places::Sharing,
     #[command(flatten, next_help_heading = "Over several domains")]
     pub spreading: crate::spread::Spreading,
     #[command(flatten)]

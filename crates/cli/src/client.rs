@@ -5,10 +5,9 @@ use crate::attach::{last_sign, last_words, lost_in_words, Snapshots};
 use ligament_manager::{
     find_run, in_bytes, in_seconds, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
 };
-use ligament_shm::socket::{Frames, Socket};
+use ligament_shm::socket::{Frames, Socket, Unanswered};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
-use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
@@ -94,23 +93,18 @@ fn question_and_answer(
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
     };
-    let broken = |what: &dyn std::fmt::Display| broken(record, what);
-    let address = match address.strip_prefix('@') {
-        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
-        None => SocketAddrUnix::new(address),
-    }
-    .map_err(|error| broken(&error))?;
-    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-        .map_err(|error| broken(&error))?;
-    if connect(&fd, &address).is_err() {
-        return Ok(None);
-    }
+    let mut socket = match Socket::connect(address) {
+        Ok(socket) => socket,
+        Err(Unanswered::Nobody(_)) => return Ok(None),
+        Err(why) => return Err(format!("the agent of the run {} cannot be asked: {why}", record.run)),
+    };
     let token = std::fs::read_to_string(run.token())
         .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
-    let mut socket = Socket::new(fd);
     let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
-    let frame =
-        socket.send(&to_bytes(&request)).and_then(|()| socket.receive()).map_err(|error| broken(&error))?;
+    let frame = socket
+        .send(&to_bytes(&request))
+        .and_then(|()| socket.receive())
+        .map_err(|error| broken(record, &error))?;
     match from_bytes(&frame.bytes)? {
         Notice::Refused { why } => Err(why),
         answer => Ok(Some(answer)),

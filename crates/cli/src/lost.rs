@@ -2,15 +2,16 @@
 //! record.
 
 use crate::client::record_of;
+use crate::runtime::INVITATION;
 use ligament_launch::Loss;
 use ligament_manager::{Event, Journal, Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
 use std::time::Instant;
 
-/// Writes that the run has failed, and why; `record` is what is known if none was written yet. A run that had ended
+/// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written yet. A run that had ended
 /// and written so before its process went is left as it is.
-pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) {
-    let why = format!("the process of the run itself ({}) is gone: {}", loss.pid, loss.how());
-    let pid = record.pid;
+pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) -> String {
+    let (pid, host) = (record.pid, record.host.clone());
+    let why = format!("the process of the run itself (process {} on {host}) is gone: {}", loss.pid, loss.how());
     let mut record = record_of(run).unwrap_or(record);
     if record.state == RunState::Running {
         let now = Moment::now();
@@ -33,4 +34,6 @@ pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, 
     run.dismiss_clients();
     run.give_reserve_back();
     run.remove_unfinished(pid);
+    let _ = std::fs::remove_file(run.path().join(INVITATION));
+    why
 }

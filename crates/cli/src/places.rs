@@ -44,6 +44,25 @@ impl Hosts {
     }
 }
 
+/// Who may read what a run leaves.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Sharing {
+    /// Let your group read the run directory, and what instances write; without it only you may.
+    #[arg(long, value_name = "WITH", value_parser = ["group"])]
+    pub share: Option<String>,
+}
+
+impl Sharing {
+    pub fn is_with_group(&self, site: &Site) -> bool {
+        self.share.is_some() || site.share_with_group
+    }
+
+    /// The words for another command that is to share likewise.
+    pub fn words(&self) -> Vec<String> {
+        self.share.iter().flat_map(|with| ["--share".to_owned(), with.clone()]).collect()
+    }
+}
+
 /// Who runs where, in place of what the model says.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Who runs where, if the run has several machines")]

@@ -11,6 +11,8 @@ use ligament_launch::site::Site;
 use ligament_launch::Machines;
 use ligament_manager::RunDirectory;
 use ligament_model::Resolved;
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 /// Runs a model.
 pub(crate) fn run(arguments: &Run) -> i32 {
@@ -62,6 +64,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         terminal: Terminal::MayGo,
         model_files: arguments.models.clone(),
         model_text,
+        for_group: arguments.sharing.is_with_group(&site),
     };
     match arguments.detach {
         true => crate::detach::detach(arguments, &model.name, |directory, terminal| {
@@ -75,6 +78,12 @@ pub(crate) fn run(arguments: &Run) -> i32 {
 /// Makes the run. This process is that and nothing else.
 fn carry_out(arguments: &Run, model: &Resolved, options: RunOptions, machines: &Machines, site: &Site) -> i32 {
     ligament_launch::adopt_orphans();
+    if options.for_group {
+        // The instances have it from this process.
+        let group = Mode::RGRP | Mode::XGRP;
+        let before = umask(Mode::empty());
+        umask(before - group);
+    }
     let mut agents = ByHand;
     let mut launched = Launched::new(machines, site, &arguments.spreading);
     let spread = match arguments.spreading.by_hand(model, &mut agents) {

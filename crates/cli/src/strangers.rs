@@ -1,38 +1,45 @@
-//! What the log says of those who knocked at the run's port and were not let in: whoever knocks a thousand times a second
-//! does not fill it.
+//! What the log says of those who knocked at the run's port or socket and were not let in: the first is told at once, the
+//! others are counted. Whoever knocks a thousand times a second does not fill it.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// So many in a row are told one by one; then those of this time together.
-const ONE_BY_ONE: u32 = 8;
-const TOGETHER: Duration = Duration::from_secs(10);
+/// How often those that were counted are told.
+const TOGETHER: Duration = Duration::from_secs(60);
 
 /// Those who were not let in.
 #[derive(Debug, Default)]
 pub(crate) struct Strangers {
-    /// Since when they are counted, and how many were told since.
+    count: u64,
+    /// How many of them the log has, and since when.
+    told: u64,
     since: Option<Instant>,
-    told: u32,
-    untold: u64,
+    /// The last of them, and why they were not let in.
+    last: String,
 }
 
 impl Strangers {
-    /// Somebody was not let in; what the log is to say now.
-    pub fn turned_away(&mut self, from: SocketAddr, why: &str, now: Instant) -> Option<String> {
-        let mut others = String::new();
-        if self.since.is_none_or(|since| now.duration_since(since) >= TOGETHER) {
-            if self.untold > 0 {
-                others = format!(" (and {} others before that)", self.untold);
-            }
-            *self = Strangers { since: Some(now), ..Strangers::default() };
-        }
-        if self.told == ONE_BY_ONE {
-            self.untold += 1;
+    /// Somebody was not let in, and so many others before them; what the log is to say now.
+    pub fn turned_away(&mut self, who: &str, why: &str, others: u64, now: Instant) -> Option<String> {
+        self.count += 1 + others;
+        self.last = format!("{who}: {why}");
+        if self.since.is_some_and(|since| now.duration_since(since) < TOGETHER) {
             return None;
         }
-        self.told += 1;
-        Some(format!("somebody at {from} was not let in: {why}{others}"))
+        let first = self.since.replace(now).is_none();
+        let untold = self.count - std::mem::replace(&mut self.told, self.count);
+        Some(match (first, untold) {
+            (true, 1) => format!("a stranger was not let in, {}; others will be counted", self.last),
+            _ => format!("{untold} strangers were not let in, the last {}", self.last),
+        })
+    }
+
+    /// What the log is to say at the end of the run.
+    pub fn in_all(&self) -> Option<String> {
+        match self.count {
+            0 => None,
+            1 => Some(format!("one stranger was not let in during the run, {}", self.last)),
+            count => Some(format!("{count} strangers were not let in during the run, the last {}", self.last)),
+        }
     }
 }
 
@@ -41,17 +48,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thousand_that_knock_at_once_are_eight_lines_and_a_number() {
-        let from: SocketAddr = "192.0.2.1:9".parse().unwrap();
+    fn a_thousand_that_knock_at_once_are_one_line_and_a_number() {
         let (mut strangers, began) = (Strangers::default(), Instant::now());
-        let said = (0..1000).filter_map(|_| strangers.turned_away(from, "it wants another run", began)).count();
-        assert_eq!(said, 8);
-        let later = strangers.turned_away(from, "it wants another run", began + TOGETHER).unwrap();
-        assert_eq!(
-            later,
-            "somebody at 192.0.2.1:9 was not let in: it wants another run (and 992 others before that)"
+        let mut knock = |others, at| strangers.turned_away("192.0.2.1:9", "it wants another run", others, at);
+        let said: Vec<String> = (0..1000).filter_map(|_| knock(0, began)).collect();
+        let first = "a stranger was not let in, 192.0.2.1:9: it wants another run; others will be counted";
+        assert_eq!(said, [first]);
+        let later = knock(9, began + TOGETHER).unwrap();
+        assert_eq!(later, "1009 strangers were not let in, the last 192.0.2.1:9: it wants another run");
+        assert_eq!(knock(0, began + TOGETHER), None, "what was told is not told again");
+        let all = strangers.in_all().unwrap();
+        assert!(
+            all.starts_with("1011 strangers were not let in during the run, the last 192.0.2.1:9"),
+            "{all}"
         );
-        let again = strangers.turned_away(from, "late", began + TOGETHER).unwrap();
-        assert!(again.ends_with("late"), "what was told is not told again: {again}");
+    }
+
+    #[test]
+    fn of_nobody_nothing_is_said() {
+        assert_eq!(Strangers::default().in_all(), None);
     }
 }

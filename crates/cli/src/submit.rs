@@ -60,6 +60,8 @@ pub(crate) struct Submit {
     #[command(flatten)]
     pub ignore: crate::check::Ignore,
     #[command(flatten)]
+    pub sharing: crate::places::Sharing,
+    #[command(flatten)]
     pub places: Places,
     #[command(flatten)]
     pub limits: crate::limits::Limits,
@@ -232,6 +234,7 @@ fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory)
         let file = run.path().join(format!("{}.yaml", site.name));
         command.extend(["--site".to_owned(), file.display().to_string()]);
     }
+    command.extend(arguments.sharing.words());
     command.extend(arguments.places.words());
     command.extend(arguments.limits.words());
     command.extend(arguments.ignore.words());

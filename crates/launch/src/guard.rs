@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process is a run and nothing else.
@@ -38,6 +39,14 @@ pub enum Told {
     NotStarted { number: u32, why: String },
     /// A process that was started has ended.
     Ended { pid: u32, ended: Ended },
+}
+
+/// Removes a socket, and the directory that it is in, if there is nothing else in that.
+pub fn remove_socket(socket: &Path) {
+    let _ = std::fs::remove_file(socket);
+    if let Some(directory) = socket.parent() {
+        let _ = std::fs::remove_dir(directory);
+    }
 }
 
 /// The guard. When this is dropped, or its process ends in whatever way, all that came of the run is ended. It should
@@ -92,6 +101,17 @@ impl Guard {
     /// Such a process group has ended.
     pub fn forget(&mut self, group: u32) {
         self.wish(&Wish::Forget(group));
+    }
+
+    /// Whatever happens, this socket, which is about to be made, and the directory that it is in are to be gone at the
+    /// end.
+    pub fn removes(&mut self, socket: &Path) {
+        self.wish(&Wish::Remove(socket.to_path_buf()));
+    }
+
+    /// What is to be known of this process if it is lost (`Loss::noted`); instead of what was noted before.
+    pub fn notes(&mut self, note: String) {
+        self.wish(&Wish::Note(note));
     }
 
     /// Says what is wished; false if the guard is gone. Listens meanwhile, or both could wait for room to speak.
@@ -199,7 +219,7 @@ mod tests {
     use super::*;
     use crate::Environment;
     use std::os::unix::process::CommandExt;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     fn command(output: PathBuf, script: &str) -> Command {
         Command {
@@ -421,12 +441,18 @@ mod tests {
         let said = file("lost");
         // A process in between plays the run and is gone without a word.
         let (watch, forget, path) = (watched.id(), forgotten.id(), said.clone());
+        let own = file("lost-socket");
         let Side::Parent(run) = sys::fork().unwrap() else {
             let lost = |loss: &Loss| std::fs::write(&path, format!("{loss:?}")).unwrap();
             let mut guard = Guard::start(lost).unwrap();
             guard.watch(watch);
             guard.watch(forget);
             guard.forget(forget);
+            guard.notes("first".into());
+            guard.notes("at the last".into());
+            guard.removes(&own.join("agent"));
+            std::fs::create_dir(&own).unwrap();
+            std::fs::write(own.join("agent"), "").unwrap();
             sys::exit_now(0);
         };
         waitpid(Some(run), WaitOptions::empty()).unwrap();
@@ -442,6 +468,8 @@ mod tests {
             }
         };
         assert!(why.contains(&format!("pid: {},", run.as_raw_nonzero())), "{why}");
+        assert!(why.contains("noted: Some(\"at the last\")"), "{why}");
+        assert!(!own.exists(), "the run's socket stayed behind");
         std::fs::remove_file(said).unwrap();
     }
 }

@@ -2,6 +2,7 @@
 //! them stays its descendant; and it outlives the run's process, whose end it notices by itself.
 
 use crate::descendants::end_descendants;
+use crate::guard::remove_socket;
 use crate::line::{News, Wish};
 use crate::loss::{how_ended, Loss};
 use crate::process::{end_group, Ended};
@@ -12,6 +13,7 @@ use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions}
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 /// Why the guard's work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,9 @@ struct Keeper {
     started: HashSet<u32>,
     /// Groups of processes that others started.
     watched: HashSet<u32>,
+    /// Sockets that are to be gone at the end.
+    sockets: Vec<PathBuf>,
+    noted: Option<String>,
     /// Heard, and not yet fulfilled.
     wishes: VecDeque<Wish>,
 }
@@ -45,7 +50,9 @@ pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
                 (Over::Lost, Some(run)) => how_ended(run.as_fd(), parent),
                 _ => None,
             };
-            keeper.end(over, |left| lost(&Loss { pid: parent.as_raw_nonzero().get() as u32, ended: how, left }))
+            let noted = keeper.noted.take();
+            let pid = parent.as_raw_nonzero().get() as u32;
+            keeper.end(over, |left| lost(&Loss { pid, ended: how, left, noted }))
         }
         // The run sees that the line is closed.
         Err(error) => {
@@ -67,8 +74,15 @@ impl Keeper {
         // The run may have ended before it could be watched; then the closed line tells.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
-        let keeper =
-            Keeper { line, blocked, started: HashSet::new(), watched: HashSet::new(), wishes: VecDeque::new() };
+        let keeper = Keeper {
+            line,
+            blocked,
+            started: HashSet::new(),
+            watched: HashSet::new(),
+            sockets: Vec::new(),
+            noted: None,
+            wishes: VecDeque::new(),
+        };
         Ok((keeper, ends, run))
     }
 
@@ -141,6 +155,8 @@ impl Keeper {
             Wish::Forget(group) => {
                 self.watched.remove(&group);
             }
+            Wish::Remove(socket) => self.sockets.push(socket),
+            Wish::Note(note) => self.noted = Some(note),
             Wish::Sweep => {
                 complain_of(end_descendants());
                 self.started.clear();
@@ -181,6 +197,7 @@ impl Keeper {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
         }
         let ended = complain_of(end_descendants());
+        self.sockets.iter().for_each(|socket| remove_socket(socket));
         if over == Over::Lost {
             lost(ended);
         }

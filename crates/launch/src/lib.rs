@@ -23,7 +23,7 @@ mod sys;
 pub use command::{prepare, Command, Place, PrepareError};
 pub use detached::{ended, leave_terminal, start_detached};
 pub use environment::{expand, Environment};
-pub use guard::{adopt_orphans, Guard, Told};
+pub use guard::{adopt_orphans, remove_socket, Guard, Told};
 pub use loss::Loss;
 pub use machines::{machines, Machines};
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};

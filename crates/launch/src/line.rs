@@ -17,6 +17,10 @@ pub enum Wish {
     Watch(u32),
     /// That group has ended.
     Forget(u32),
+    /// There will be a socket: remove it at the end, with the directory that it is in.
+    Remove(PathBuf),
+    /// What whoever hears of the loss of this process is to know; instead of what was said before.
+    Note(String),
     /// The run is over: start nobody any more, whoever was wished before, and end what is left. The answer is `Swept`.
     Sweep,
     /// All is written down: end yourself too.
@@ -112,6 +116,8 @@ impl Wish {
             Wish::Forget(group) => Fields::new(2).number(*group),
             Wish::Sweep => Fields::new(3),
             Wish::End => Fields::new(4),
+            Wish::Remove(socket) => Fields::new(5).text(socket.as_os_str()),
+            Wish::Note(note) => Fields::new(6).text(OsStr::new(note)),
         }
         .write(to)
     }
@@ -138,6 +144,8 @@ impl Wish {
             2 => Wish::Forget(fields.number()?),
             3 => Wish::Sweep,
             4 => Wish::End,
+            5 => Wish::Remove(PathBuf::from(fields.text()?)),
+            6 => Wish::Note(fields.text()?.to_string_lossy().into_owned()),
             _ => return Err(io::ErrorKind::InvalidData.into()),
         })
     }
@@ -184,7 +192,9 @@ mod tests {
             directory: "/".into(),
             output: "/dev/null".into(),
         };
-        for wish in [Wish::Start(5, command), Wish::Watch(7), Wish::Forget(u32::MAX), Wish::Sweep, Wish::End] {
+        let others = [Wish::Remove("/tmp/x/agent".into()), Wish::Note("naïve".into()), Wish::Sweep, Wish::End];
+        let all = [Wish::Start(5, command), Wish::Watch(7), Wish::Forget(u32::MAX)].into_iter().chain(others);
+        for wish in all {
             let mut bytes = Vec::new();
             wish.write(&mut bytes).unwrap();
             assert_eq!(Wish::read(&bytes[..]).unwrap(), wish);

@@ -10,13 +10,15 @@ use rustix::process::Pid;
 const ENDING: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// A process of a run, the run's own or an agent's, that is gone without a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     pub pid: u32,
     /// How it ended, if that could be found out.
     pub ended: Option<Ended>,
     /// How many processes it had left, which were ended.
     pub left: usize,
+    /// What it wanted to be known in this case, if it has said something.
+    pub noted: Option<String>,
 }
 
 impl Loss {
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_said() {
-        let loss = |ended, left| Loss { pid: 7, ended, left }.how();
+        let loss = |ended, left| Loss { pid: 7, ended, left, noted: None }.how();
         let killed = loss(Some(Ended::Signal(9)), 1);
         assert!(killed.starts_with("it was killed by SIGKILL"), "{killed}");
         assert!(killed.ends_with("; one process that it had left was ended"), "{killed}");

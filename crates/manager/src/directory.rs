@@ -4,7 +4,7 @@
 use crate::clock::Moment;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where runs are made unless the user says otherwise, beside the place from which the command is called.
@@ -85,7 +85,7 @@ impl RunDirectory {
     fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
         let path = match wanted {
             Some(path) => {
-                make(path)?;
+                make_own(path)?;
                 path.to_path_buf()
             }
             None => new_under(Path::new(RUNS), model, now)?,
@@ -244,6 +244,31 @@ impl RunDirectory {
         write_whole(&self.path.join(name), text.as_bytes(), 0o666)
     }
 
+    /// Lets the user's group read what is there.
+    ///
+    /// # Errors
+    /// What the system says, with the path.
+    pub fn share_with_group(&self) -> Result<(), String> {
+        for path in [&self.path, &self.path.join("instances")] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o750))
+                .map_err(|error| format!("{} cannot be shared with the group: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what the begin of a run has written, and the directory, if nothing else is in it.
+    pub fn remove_begun(&self) {
+        for path in ["model.ymmsl", "settings.yaml"].map(|name| self.path.join(name)).iter().chain([
+            &self.log(),
+            &self.journal(),
+            &self.watched(),
+        ]) {
+            let _ = fs::remove_file(path);
+        }
+        let _ = fs::remove_dir(self.path.join("instances"));
+        let _ = fs::remove_dir(&self.path);
+    }
+
     /// Sets room aside for the record of a run of so many instances, so that it can be written at the run's end though
     /// the disk is full then. That there is no room now is no reason not to run.
     pub fn reserve(&self, instances: usize) {
@@ -382,6 +407,26 @@ fn cannot_be_made(path: &Path, error: &io::Error) -> String {
     format!("the directory {} cannot be made: {error}", path.display())
 }
 
+/// Makes directories for their owner's eyes only.
+fn own() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// A directory for its owner's eyes only, and those above it that are missing. One that is there stays as it is.
+fn make_own(path: &Path) -> Result<(), String> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make(parent)?;
+    }
+    match own().create(path) {
+        Err(error) if !path.is_dir() => {
+            Err(format!("the directory {} cannot be made: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A directory that did not exist before: two runs within one second get different ones.
 fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, String> {
     make(runs)?;
@@ -389,7 +434,7 @@ fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, String> {
     for i in 1.. {
         let name = if i == 1 { stem.clone() } else { format!("{stem}-{i}") };
         let path = runs.join(name);
-        match fs::create_dir(&path) {
+        match own().create(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(cannot_be_made(&path, &error)),
@@ -555,8 +600,25 @@ mod tests {
     }
 
     #[test]
+    fn a_run_directory_is_for_its_owner_alone_unless_it_is_shared() {
+        let above = empty("alone");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (wanted, path) = (above.join("a/b"), new_under(&above, "m", Moment(0)).unwrap());
+        let run = RunDirectory::create(Some(&wanted), "m", Moment(0)).unwrap();
+        assert_eq!([mode(&wanted), mode(&path)], [0o700; 2]);
+        run.share_with_group().unwrap();
+        assert_eq!(mode(&wanted), 0o750);
+        // One that the user has made is as they have made it.
+        let made = above.join("made");
+        fs::create_dir(&made).unwrap();
+        fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();
+        RunDirectory::create(Some(&made), "m", Moment(0)).unwrap();
+        assert_eq!(mode(&made), 0o755);
+        fs::remove_dir_all(above).unwrap();
+    }
+
+    #[test]
     fn the_token_is_for_its_owner_alone() {
-        use std::os::unix::fs::PermissionsExt;
         let path = empty("token");
         let run = RunDirectory::create(Some(&path), "m", Moment(0)).unwrap();
         run.write_token("secret").unwrap();

@@ -18,6 +18,6 @@ pub enum Event {
     Gone { domain: u32, why: String },
     /// Both ends have said that nothing more comes, and everything has arrived.
     Ended { domain: u32 },
-    /// Somebody knocked and was not let in; nothing was said to them.
-    Refused { from: SocketAddr, why: String },
+    /// Somebody knocked and was not let in, and so many others before them; nothing was said to them.
+    Refused { from: SocketAddr, why: String, others: u64 },
 }

@@ -126,6 +126,11 @@ impl Guest {
         }
     }
 
+    /// Whether it has come and has not said yet who it is. Who has said so was right to: a hello is checked, and taken once.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.step, Step::Hello(_))
+    }
+
     /// What is being waited for, for whoever must be told that it did not come.
     pub fn awaited(&self) -> &'static str {
         match self.step {

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::{fmt, io};
+use zeroize::{Zeroize, Zeroizing};
 
 /// The version of this format.
 const VERSION: u32 = 1;
@@ -57,6 +58,12 @@ struct Written {
     secret: String,
 }
 
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
 impl Invitation {
     /// An invitation of this version.
     pub fn new(run: impl Into<String>, head: Vec<SocketAddr>, encrypt: bool, keys: RunKeys) -> Invitation {
@@ -91,7 +98,7 @@ impl Invitation {
                 "{name} belongs to user {owner}, not to you; take an invitation of your own run"
             ));
         }
-        let mut text = String::new();
+        let mut text = Zeroizing::new(String::new());
         file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
         Self::from_text(&text).map_err(|error| InvitationError(format!("{name}: {error}")))
     }
@@ -133,16 +140,18 @@ impl Invitation {
             }
             Some(_) => {}
         }
-        let Written { version, run, head, encrypt, secret } = serde_json::from_value(value)
+        let mut written: Written = serde_json::from_value(value)
             .map_err(|error| InvitationError(format!("this is no whole invitation to a run: {error}")))?;
-        let Some(secret) = from_hex(&secret) else {
+        let Some(secret) = from_hex(&written.secret) else {
             return wrong(format!("the invitation's secret is not {} hexadecimal digits", 2 * SECRET_BYTES));
         };
+        let (run, head) = (std::mem::take(&mut written.run), std::mem::take(&mut written.head));
+        let (version, encrypt) = (written.version, written.encrypt);
         Ok(Invitation { version, run, head, encrypt, keys: RunKeys::from_secret(secret) })
     }
 
     /// One JSON object.
-    pub fn to_text(&self) -> String {
+    pub fn to_text(&self) -> Zeroizing<String> {
         let written = Written {
             version: self.version,
             run: self.run.clone(),
@@ -150,17 +159,18 @@ impl Invitation {
             encrypt: self.encrypt,
             secret: self.keys.secret().iter().map(|byte| format!("{byte:02x}")).collect(),
         };
-        let mut text = serde_json::to_string_pretty(&written).expect("plain fields are written");
+        let mut text =
+            Zeroizing::new(serde_json::to_string_pretty(&written).expect("plain fields are written"));
         text.push('\n');
         text
     }
 }
 
-fn from_hex(text: &str) -> Option<[u8; SECRET_BYTES]> {
+fn from_hex(text: &str) -> Option<Zeroizing<[u8; SECRET_BYTES]>> {
     if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    let mut bytes = [0; SECRET_BYTES];
+    let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
     for (at, byte) in bytes.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
     }

@@ -3,6 +3,7 @@
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// Bytes of the secret.
 pub(crate) const SECRET_BYTES: usize = 32;
@@ -12,7 +13,8 @@ pub(crate) const SECRET_BYTES: usize = 32;
 /// the key pair (Ed25519) that both ends of an encrypted stream must show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RunKeys {
-    secret: [u8; SECRET_BYTES],
+    /// Wiped when it is dropped, as all that follows from it, but for what the library of ciphers holds.
+    secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
 /// A proof of holding a run's secret.
@@ -24,10 +26,10 @@ impl RunKeys {
     /// # Panics
     /// The kernel has none.
     pub fn make() -> RunKeys {
-        RunKeys { secret: random() }
+        RunKeys { secret: Zeroizing::new(random()) }
     }
 
-    pub(crate) fn from_secret(secret: [u8; SECRET_BYTES]) -> RunKeys {
+    pub(crate) fn from_secret(secret: Zeroizing<[u8; SECRET_BYTES]>) -> RunKeys {
         RunKeys { secret }
     }
 
@@ -35,9 +37,10 @@ impl RunKeys {
         &self.secret
     }
 
-    fn derived(&self, label: &str) -> [u8; 32] {
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.secret);
-        hmac::sign(&key, label.as_bytes()).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    fn derived(&self, label: &str) -> Zeroizing<[u8; 32]> {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.secret[..]);
+        let signed = hmac::sign(&key, label.as_bytes());
+        Zeroizing::new(signed.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
     /// The run, as greetings name it.
@@ -46,13 +49,13 @@ impl RunKeys {
     }
 
     /// The seed of the key pair for encryption.
-    pub(crate) fn identity(&self) -> [u8; 32] {
+    pub(crate) fn identity(&self) -> Zeroizing<[u8; 32]> {
         self.derived("ligament 1: identity")
     }
 
     /// What proofs are made with.
     pub(crate) fn prover(&self) -> Prover {
-        Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")) }
+        Prover { key: hmac::Key::new(hmac::HMAC_SHA256, &self.derived("ligament 1: proofs")[..]) }
     }
 }
 

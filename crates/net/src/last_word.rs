@@ -1,5 +1,5 @@
-//! The last word of a domain whose process is gone: another process, which outlived it, greets the head as the domain would
-//! have, says why in one sentence, and leaves. It does so by itself, and may wait for it.
+//! The last word of a domain whose process is gone: another process, which outlived it, greets another domain in its name,
+//! says why in one sentence, and leaves. It does so by itself, and may wait for it.
 
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
@@ -22,7 +22,7 @@ pub struct LastWord {
 }
 
 impl LastWord {
-    /// That of domain `me` of the run, to its head, for this life of the domain.
+    /// That of domain `me` of the run, for this life of the domain.
     ///
     /// # Panics
     /// The kernel has no random numbers.
@@ -35,19 +35,28 @@ impl LastWord {
         House::new(keys.clone(), self.me, *encrypt, self.boot)
     }
 
-    /// Says that the domain's process is gone, and why; what is longer than 512 bytes is cut. Returns when the head has
-    /// heard it. Takes some seconds for each of the head's addresses at most.
+    /// Says to the run's head that the domain's process is gone, and why: see `say_to`.
     ///
     /// # Errors
-    /// The head was not reached, for the reason that the last of its addresses gave.
+    /// The head was not reached.
     pub fn say(&self, why: &str) -> Result<(), String> {
+        self.say_to(0, &self.invitation.head, why)
+    }
+
+    /// Says to a domain at one of these addresses that the process of this one is gone, and why; what is longer than 512
+    /// bytes is cut. Returns when it was heard. Takes some seconds for each of the addresses at most.
+    ///
+    /// # Errors
+    /// The domain was not reached, for the reason that the last of its addresses gave.
+    pub fn say_to(&self, domain: u32, addresses: &[SocketAddr], why: &str) -> Result<(), String> {
         let house = self.house();
         let mut word = [0; LAST_WORD_BYTES];
         let end = (0..=why.len().min(word.len())).rev().find(|&at| why.is_char_boundary(at)).unwrap_or(0);
         word[..end].copy_from_slice(&why.as_bytes()[..end]);
         let mut outcome = Err("it has no address".to_owned());
-        for (&address, incarnation) in self.invitation.head.iter().zip(1..) {
-            outcome = tell(&house, address, incarnation, &word).map_err(|error| format!("{address}: {error}"));
+        for (&address, incarnation) in addresses.iter().zip(1..) {
+            let line = Line { domain, stream: 0, incarnation, last_word: true };
+            outcome = tell(&house, line, address, &word).map_err(|error| format!("{address}: {error}"));
             if outcome.is_ok() {
                 break;
             }
@@ -56,8 +65,7 @@ impl LastWord {
     }
 }
 
-fn tell(house: &House, address: SocketAddr, incarnation: u32, word: &[u8]) -> Result<(), String> {
-    let line = Line { domain: 0, stream: 0, incarnation, last_word: true };
+fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(), String> {
     let until = now() + PATIENCE;
     let mut head = Guest::dial(line, address, until).map_err(|error| error.to_string())?;
     let mut greeted = false;

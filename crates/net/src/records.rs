@@ -167,7 +167,8 @@ impl Records {
         }
         match (plain[end], &plain[..end]) {
             (DATA, _) => Ok(Opened::Data(HEADER, HEADER + end)),
-            (HANDSHAKE, [24, 0, 0, 1, asks]) => {
+            // RFC 8446, section 4.6.3: any other value closes the stream.
+            (HANDSHAKE, [24, 0, 0, 1, asks @ (0 | 1)]) => {
                 // Answered before the next record.
                 self.asked |= *asks == 1;
                 self.opens = self.renewal.opening()?;
@@ -187,9 +188,9 @@ impl Records {
         self.records_per_key = records;
     }
 
-    /// Says that the keys change, and asks for the same.
-    pub fn asks_for_new_keys(&mut self, into: &mut Vec<u8>) {
-        self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&[24, 0, 0, 1, 1]), into).unwrap();
+    /// Says that the keys change; 1 asks for the same.
+    pub fn updates_keys(&mut self, asks: u8, into: &mut Vec<u8>) {
+        self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&[24, 0, 0, 1, asks]), into).unwrap();
         self.seals = self.renewal.sealing().unwrap();
     }
 }

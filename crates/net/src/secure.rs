@@ -11,10 +11,11 @@ use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, 
 use rustls::sign::CertifiedKey;
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
-    SignatureScheme,
+    SignatureScheme, SupportedCipherSuite,
 };
 use std::io;
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// Before the seed of an Ed25519 key in PKCS #8 (RFC 8410, section 7).
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -27,20 +28,21 @@ pub(crate) struct Security {
 
 impl Security {
     pub fn new(keys: &RunKeys) -> Security {
-        Security::build(keys).expect("the library knows TLS 1.3 and Ed25519")
+        let suites = vec![
+            provider::cipher_suite::TLS13_AES_128_GCM_SHA256,
+            provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        ];
+        Security::build(keys, suites).expect("the library knows TLS 1.3 and Ed25519")
     }
 
-    fn build(keys: &RunKeys) -> Result<Security, Error> {
+    fn build(keys: &RunKeys, cipher_suites: Vec<SupportedCipherSuite>) -> Result<Security, Error> {
         let provider = Arc::new(CryptoProvider {
-            cipher_suites: vec![
-                provider::cipher_suite::TLS13_AES_128_GCM_SHA256,
-                provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
-            ],
+            cipher_suites,
             kx_groups: vec![provider::kx_group::X25519],
             ..provider::default_provider()
         });
-        let key = PrivatePkcs8KeyDer::from([&PKCS8[..], &keys.identity()].concat());
-        let key = provider::sign::any_eddsa_type(&key)?;
+        let secret = Zeroizing::new([&PKCS8[..], &keys.identity()[..]].concat());
+        let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(&secret[..]))?;
         let public = key.public_key().ok_or(Error::General("a key has a public half".into()))?;
         let shown = CertificateDer::from(public.to_vec());
         let pinned = Arc::new(Pinned { key: shown.clone().into_owned(), provider: Arc::clone(&provider) });
@@ -253,6 +255,84 @@ mod tests {
         }
     }
 
+    /// With only the suite that is taken where a processor has no instructions for AES.
+    fn chacha() -> Security {
+        let suites = vec![provider::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256];
+        Security::build(&RunKeys::make(), suites).unwrap()
+    }
+
+    #[test]
+    fn both_ciphers_carry_messages_through_renewed_keys_and_refuse_what_was_changed() {
+        for security in [Security::new(&RunKeys::make()), chacha()] {
+            let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+            converse(&mut here, &mut there).unwrap();
+            here.renews_after(2);
+            for len in [1, 16_384, 16_385, 200_000] {
+                says(&mut here, &mut there, &text(len));
+                says(&mut there, &mut here, &text(len));
+            }
+            here.seal(&[IoSlice::new(&[7; 100])]).unwrap();
+            let mut said = here.unsent().to_vec();
+            *said.last_mut().unwrap() ^= 1;
+            there.room()[..said.len()].copy_from_slice(&said);
+            let came = there.came(said.len());
+            let mut place = [0; 200];
+            assert!(came.and_then(|()| there.take(&mut [IoSliceMut::new(&mut place)])).is_err());
+        }
+    }
+
+    #[test]
+    fn the_library_follows_when_we_renew_our_keys() {
+        for security in [Security::new(&RunKeys::make()), chacha()] {
+            let mut ours = security.dialler().unwrap();
+            let mut theirs = of_the_library(&security, false);
+            let (mut there, mut renews) = (Vec::new(), false);
+            // Far more records than a key may seal here.
+            let (all, mut said) = (text(500_000), 0);
+            while there.len() < all.len() {
+                let mut bytes = Vec::new();
+                while theirs.wants_write() {
+                    theirs.write_tls(&mut bytes).unwrap();
+                }
+                ours.room()[..bytes.len()].copy_from_slice(&bytes);
+                ours.came(bytes.len()).unwrap();
+                let _ = ours.take(&mut [IoSliceMut::new(&mut [0; 10])]).unwrap();
+                if !ours.is_shaking() {
+                    if !std::mem::replace(&mut renews, true) {
+                        ours.renews_after(3);
+                    }
+                    said += ours.seal(&[IoSlice::new(&all[said..])]).unwrap();
+                }
+                let bytes = ours.unsent().to_vec();
+                ours.sent(bytes.len());
+                let mut rest = &bytes[..];
+                while !rest.is_empty() {
+                    theirs.read_tls(&mut rest).unwrap();
+                    theirs.process_new_packets().unwrap();
+                    let _ = theirs.reader().read_to_end(&mut there);
+                }
+            }
+            assert!(there == all);
+        }
+    }
+
+    #[test]
+    fn an_update_of_keys_that_asks_for_neither_yes_nor_no_closes_the_stream() {
+        for (asks, is_taken) in [(0, true), (1, true), (2, false), (255, false)] {
+            let security = Security::new(&RunKeys::make());
+            let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
+            converse(&mut here, &mut there).unwrap();
+            here.updates_keys(asks);
+            here.seal(&[IoSlice::new(b"after it")]).unwrap();
+            let said = here.unsent().to_vec();
+            there.room()[..said.len()].copy_from_slice(&said);
+            let came = there.came(said.len());
+            let mut place = [0; 100];
+            let taken = came.and_then(|()| there.take(&mut [IoSliceMut::new(&mut place)]));
+            assert_eq!(taken.is_ok(), is_taken, "{asks}: {taken:?}");
+        }
+    }
+
     #[test]
     fn keys_are_renewed_again_and_again_and_nothing_is_lost() {
         let security = Security::new(&RunKeys::make());
@@ -357,7 +437,7 @@ mod tests {
         let security = Security::new(&RunKeys::make());
         let (mut here, mut there) = (security.dialler().unwrap(), security.listener().unwrap());
         converse(&mut here, &mut there).unwrap();
-        here.asks_for_new_keys();
+        here.updates_keys(1);
         says(&mut here, &mut there, &text(100));
         there.seal(&[IoSlice::new(&text(100))]).unwrap();
         let (said, answered) = (5 + 100 + 1 + 16, 5 + 5 + 1 + 16);

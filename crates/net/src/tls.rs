@@ -234,10 +234,15 @@ impl Tls {
         open.renews_after(records);
     }
 
-    /// Says that the keys change, and asks for the same.
-    pub fn asks_for_new_keys(&mut self) {
+    /// Says that the keys change; 1 asks for the same, 0 does not, and all else is wrong.
+    pub fn updates_keys(&mut self, asks: u8) {
         let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
-        open.asks_for_new_keys(&mut self.leaving);
+        open.updates_keys(asks, &mut self.leaving);
+    }
+
+    /// Whether the handshake is under way.
+    pub fn is_shaking(&self) -> bool {
+        !matches!(self.stage, Stage::Open(_))
     }
 }
 

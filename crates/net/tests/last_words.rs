@@ -53,6 +53,37 @@ fn a_head_hears_at_once_why_a_domain_is_gone() {
 }
 
 #[test]
+fn a_domain_hears_at_once_why_its_head_is_gone_and_only_from_who_outlived_that_head() {
+    for encrypt in [false, true] {
+        let keys = RunKeys::make();
+        let words =
+            [0, 0].map(|me| LastWord::new(Invitation::new("run", Vec::new(), encrypt, keys.clone()), me));
+        let [own, of_another_life] = words;
+        let mut head = End::of(Net::with_last_word(&own, Tuning::default()));
+        let (listener_of_head, address) = listener();
+        head.net.listen(listener_of_head);
+        head.net.expect(1);
+        let mut member = End::new(&keys, 1, encrypt, Tuning::default());
+        let (listener_of_member, its_own) = listener();
+        member.net.listen(listener_of_member);
+        member.net.dial(0, vec![address], 2);
+        member.send(0, 3, 1000);
+        play(&mut [&mut head, &mut member], &mut None, |ends, _| ends[0].desk.count == 1);
+        let say = |word: LastWord, ends: &mut [&mut End]| {
+            let speaker = std::thread::spawn(move || word.say_to(1, &[its_own], WHY));
+            play(ends, &mut None, |_, _| speaker.is_finished());
+            ends.iter_mut().for_each(|end| end.turn());
+            speaker.join().unwrap()
+        };
+        let _ = say(of_another_life, &mut [&mut head, &mut member]);
+        assert!(gone(&member).is_empty(), "{:?}", member.events);
+        drop(head);
+        say(own, &mut [&mut member]).unwrap();
+        assert_eq!(gone(&member), [&Event::Gone { domain: 0, why: WHY.into() }], "encrypted: {encrypt}");
+    }
+}
+
+#[test]
 fn also_of_one_that_had_not_joined_yet_and_if_it_has_more_to_say_than_there_is_room_for() {
     let (mut head, _, invitation) = head(true);
     let word = LastWord::new(invitation, 1);

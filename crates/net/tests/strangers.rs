@@ -3,7 +3,8 @@
 mod common;
 
 use common::{listener, pair, play, End, Proxy, SECOND};
-use ligament_net::{now, Event, RunKeys, Tuning};
+use ligament_net::{now, Event, Listen, Listener, RunKeys, Tuning};
+use rustix::net::{bind, connect, AddressFamily, SocketType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -22,7 +23,10 @@ struct Stranger {
 
 impl Stranger {
     fn at(address: SocketAddr) -> Stranger {
-        let socket = TcpStream::connect(address).unwrap();
+        Stranger::of(TcpStream::connect(address).unwrap())
+    }
+
+    fn of(socket: TcpStream) -> Stranger {
         socket.set_nonblocking(true).unwrap();
         Stranger { socket, heard: Vec::new(), closed: false }
     }
@@ -421,6 +425,63 @@ fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| ends[0].desk.count == 1);
     assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
     assert!(crowd.iter().all(|stranger| stranger.heard.is_empty()));
+}
+
+/// Holds back what comes after a domain's hello, until a crowd has come that fills all places and more. The connection goes
+/// on after that as if nothing had been.
+fn held_back_in_a_crowd(ends: [&mut End; 2], proxy: &mut Option<Proxy>, address: SocketAddr) {
+    let [zero, one] = ends;
+    let before = zero.desk.count;
+    one.send(0, 3, 10);
+    play(&mut [zero, one], proxy, |_, proxy| {
+        let link = proxy.as_mut().unwrap().links.iter_mut().find(|link| link.has_said(0) >= 128);
+        link.map(|link| link.silent = true).is_some()
+    });
+    let mut crowd = Vec::new();
+    while crowd.len() < 600 {
+        crowd.push(Stranger::at(address));
+        zero.turn();
+    }
+    assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
+    proxy.as_mut().unwrap().links[0].silent = false;
+    play(&mut [zero, one], proxy, |ends, _| ends[0].desk.count > before);
+    assert_eq!(proxy.as_ref().unwrap().came, 1, "the domain had to dial again");
+}
+
+#[test]
+fn a_crowd_closes_no_connection_of_a_domain_that_has_proved_its_hello() {
+    let (mut zero, mut one, mut proxy) = pair(true, Tuning::default(), 1, true);
+    let address = proxy.as_ref().unwrap().target();
+    held_back_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
+    // And when it comes back after a cut.
+    let proxied = proxy.as_mut().unwrap();
+    (proxied.came, proxied.record) = (0, None);
+    proxied.cut();
+    held_back_in_a_crowd([&mut zero, &mut one], &mut proxy, address);
+    assert!(one.has(|event| matches!(event, Event::StreamLost { .. })));
+}
+
+#[test]
+fn a_crowd_on_one_machine_closes_no_connection_of_another() {
+    let keys = RunKeys::make();
+    let mut zero = End::new(&keys, 0, true, Tuning::default());
+    let listen = Listen { address: Some("0.0.0.0".parse().unwrap()), ..Listen::default() };
+    let listener = Listener::bind(&listen).unwrap();
+    let port = listener.addresses()[0].port();
+    zero.net.listen(listener);
+    // All of 127.0.0.0/8 is this machine.
+    let far = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&far, &SocketAddr::new("127.0.0.2".parse().unwrap(), 0)).unwrap();
+    connect(&far, &SocketAddr::new("127.0.0.1".parse().unwrap(), port)).unwrap();
+    let mut quiet = Stranger::of(far.into());
+    quiet.say(b"LIG");
+    let mut crowd = Vec::new();
+    while crowd.len() < 600 {
+        crowd.push(Stranger::at(SocketAddr::new("127.0.0.1".parse().unwrap(), port)));
+        zero.turn();
+    }
+    assert!(!quiet.listen(), "the one that came first had to go for the crowd of another machine");
+    assert!(crowd.iter_mut().map(Stranger::listen).filter(|closed| *closed).count() > 300);
 }
 
 #[test]

@@ -32,28 +32,6 @@ pub struct AgentLine<F = Socket> {
     kept: VecDeque<AgentNotice>,
 }
 
-/// Connects to an agent: `@name` is an abstract Unix socket, anything else a path.
-fn connect(agent: &str) -> Result<Socket, String> {
-    use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-    let failed = |error: rustix::io::Errno| {
-        format!("the run's agent at {agent} does not answer ({error}); has the run ended?")
-    };
-    let address = match agent.strip_prefix('@') {
-        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
-        None => SocketAddrUnix::new(agent),
-    }
-    .map_err(failed)?;
-    let fd =
-        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
-    loop {
-        match connect(&fd, &address) {
-            Ok(()) => return Ok(Socket::new(fd)),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => rustix::thread::sched_yield(),
-            Err(error) => return Err(failed(error)),
-        }
-    }
-}
-
 impl AgentLine {
     /// Registers with the agent that the identity names: see `register_over`.
     pub fn register(
@@ -62,8 +40,9 @@ impl AgentLine {
         language: &str,
         light: bool,
     ) -> Result<Registered, String> {
-        let (line, welcome, foundation) =
-            AgentLine::register_over(connect(&identity.agent)?, identity, ports, language, light)?;
+        let socket = Socket::connect(&identity.agent)
+            .map_err(|why| format!("the run's agent at {} cannot be reached: {why}", identity.agent))?;
+        let (line, welcome, foundation) = AgentLine::register_over(socket, identity, ports, language, light)?;
         Ok(Registered { line, welcome, foundation })
     }
 }

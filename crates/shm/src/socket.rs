@@ -6,10 +6,11 @@ use ligament_wire::control::MAX_FRAME;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
-    recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags,
+    connect, recvmsg, sendmsg, socket_with, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage,
+    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 
@@ -22,6 +23,43 @@ const HEAD: usize = 8;
 pub struct Frame {
     pub bytes: Vec<u8>,
     pub fds: Vec<OwnedFd>,
+}
+
+/// Where an agent listens, as `LIGAMENT_AGENT` has it: `@name` is an abstract Unix socket, anything else a path.
+///
+/// # Errors
+/// It is longer than the system allows, or has a NUL in it.
+pub fn address_of(agent: &str) -> Result<SocketAddrUnix, Errno> {
+    match agent.strip_prefix('@') {
+        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
+        None => SocketAddrUnix::new(agent),
+    }
+}
+
+/// Why there is no connection to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unanswered {
+    /// Nobody answers there.
+    Nobody(Errno),
+    /// The socket is another user's, or who answers there is; nothing was said to them.
+    Stranger { user: Option<u32> },
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let me = rustix::process::geteuid().as_raw();
+        match self {
+            Unanswered::Nobody(error) => write!(f, "it does not answer ({error}); has the run ended?"),
+            Unanswered::Stranger { user: None } => {
+                write!(f, "its socket is not for user {me}; is the run yours?")
+            }
+            Unanswered::Stranger { user: Some(user) } => write!(
+                f,
+                "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; has the \
+                 run ended?"
+            ),
+        }
+    }
 }
 
 /// A line of frames to an agent.
@@ -57,6 +95,31 @@ impl Socket {
     /// Wraps a connected stream socket.
     pub fn new(fd: OwnedFd) -> Socket {
         Socket { fd, incoming: Vec::new(), incoming_fds: VecDeque::new(), outgoing: VecDeque::new() }
+    }
+
+    /// Connects to an agent, and looks who answers: the name of an agent that is gone may be anybody's.
+    ///
+    /// # Errors
+    /// Nobody answers there, or somebody who is another user.
+    pub fn connect(agent: &str) -> Result<Socket, Unanswered> {
+        let address = address_of(agent).map_err(Unanswered::Nobody)?;
+        let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let fd = fd.map_err(Unanswered::Nobody)?;
+        loop {
+            match connect(&fd, &address) {
+                Ok(()) => break,
+                Err(Errno::INTR | Errno::AGAIN) => rustix::thread::sched_yield(),
+                Err(Errno::ACCESS | Errno::PERM) => return Err(Unanswered::Stranger { user: None }),
+                Err(error) => return Err(Unanswered::Nobody(error)),
+            }
+        }
+        let socket = Socket::new(fd);
+        // The one that called listen(), whoever accepts.
+        match socket.peer() {
+            Ok((user, _)) if user == rustix::process::geteuid().as_raw() => Ok(socket),
+            Ok((user, _)) => Err(Unanswered::Stranger { user: Some(user) }),
+            Err(_) => Err(Unanswered::Stranger { user: None }),
+        }
     }
 
     /// Queues a frame; `flush` sends it.

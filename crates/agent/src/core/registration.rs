@@ -35,7 +35,10 @@ impl Core {
                 }
             }
             Request::Client { protocol, token, question } => match self.check_client(protocol, &token) {
-                Ok(()) => return self.client(link, question, out),
+                Ok(()) => {
+                    self.links.insert(link, (caller, Who::Client));
+                    return self.client(link, question, out);
+                }
                 Err(why) => why,
             },
             other => format!("the first message must say who is calling, and not {other:?}"),

@@ -4,13 +4,45 @@ use super::{Driver, Event};
 use crate::action::{Caller, Link, Memory};
 use crate::connection::Connection;
 use crate::host::{Drain, Peek, RunView, Wish};
+use crate::place::BACKLOG;
+use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{
-    accept_with, bind, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType,
-};
+use rustix::net::{accept_with, SocketFlags};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The most connections that are taken in before others have their turn.
+const TURN: usize = 64;
+/// The most connections on which nobody has said yet who they are, beside one for each process of the domain.
+const MOST_UNKNOWN: usize = 256;
+/// How long whoever has connected may take at the least to say who they are.
+const JUST_NOW: Duration = Duration::from_secs(1);
+/// Where there is no room, nobody is taken in for so long.
+const CROWDED: Duration = Duration::from_millis(100);
+
+/// Who comes in.
+pub(super) struct Doorway {
+    /// Whose run it is: nobody else is let in.
+    user: u32,
+    most: usize,
+    /// Connections on which nobody has said yet who they are, and since when.
+    unknown: BTreeMap<Link, Instant>,
+    /// Whether `ArrivingStill` is on its way.
+    waits: bool,
+    has_said_crowded: bool,
+}
+
+impl Doorway {
+    /// Of a run of this user, with so many processes in this domain.
+    pub fn new(user: u32, processes: usize) -> Doorway {
+        let most = MOST_UNKNOWN + processes;
+        Doorway { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false }
+    }
+}
 
 impl Driver<'_> {
     pub(super) fn watch_listener(&self) {
@@ -25,30 +57,111 @@ impl Driver<'_> {
         });
     }
 
-    pub(super) fn accept_all(&mut self) {
+    pub(super) fn somebody_arrives(&mut self) {
+        // Else they are waited for already, and would be twice.
+        if !self.doorway.waits {
+            self.accept_some();
+        }
+    }
+
+    /// Takes in who waits at the socket, but not so many that nobody else has their turn.
+    pub(super) fn accept_some(&mut self) {
+        self.doorway.waits = false;
+        self.accept(TURN);
+    }
+
+    /// Takes in all who wait at the socket by now.
+    pub(super) fn accept_all_that_wait(&mut self) {
+        if !self.doorway.waits {
+            self.accept(BACKLOG as usize + 1);
+        }
+    }
+
+    fn accept(&mut self, most: usize) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        loop {
-            let fd = match accept_with(self.listener.get_ref(), flags) {
-                Ok(fd) => fd,
-                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+        for _ in 0..most {
+            if !self.has_room_for_one() {
+                return self.accept_later();
+            }
+            match accept_with(self.listener.get_ref(), flags) {
+                Ok(fd) => self.take_in(fd),
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(Errno::AGAIN) => return,
+                Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                    return self.is_crowded(error)
+                }
                 // Who is waiting there would wait for ever.
                 Err(error) => return self.fail(cannot_accept(error)),
-            };
-            let link = self.next_link;
-            self.next_link += 1;
-            let opened = Connection::open(fd).and_then(|connection| Ok((connection.peer()?, connection)));
-            match opened {
-                Ok(((user, pid), connection)) => {
-                    self.watch(link, &connection);
-                    self.connections.insert(link, connection);
-                    let actions = self.core.connected(link, Caller { user, pid: pid as u32 });
-                    self.act(actions);
-                    self.read_all(link);
-                }
-                Err(error) => self.remark(2, format!("a connection was lost at once: {error}")),
             }
         }
+        self.doorway.waits = true;
+        let _ = self.sender.send(Event::ArrivingStill);
+    }
+
+    fn take_in(&mut self, fd: OwnedFd) {
+        let caller = match rustix::net::sockopt::socket_peercred(&fd) {
+            Ok(peer) => Caller { user: peer.uid.as_raw(), pid: peer.pid.as_raw_nonzero().get() as u32 },
+            Err(error) => return self.remark(2, format!("a connection was lost at once: {error}")),
+        };
+        if caller.user != self.doorway.user {
+            return self.turn_away(fd, caller);
+        }
+        let connection = match Connection::open(fd) {
+            Ok(connection) => connection,
+            Err(error) => return self.remark(2, format!("a connection was lost at once: {error}")),
+        };
+        let link = self.next_link;
+        self.next_link += 1;
+        self.watch(link, &connection);
+        self.connections.insert(link, connection);
+        self.doorway.unknown.insert(link, Instant::now());
+        let actions = self.core.connected(link, caller);
+        self.act(actions);
+        self.read_all(link);
+    }
+
+    /// Another user is told why, as far as that goes without waiting, and is gone.
+    fn turn_away(&mut self, fd: OwnedFd, caller: Caller) {
+        let why = self.core.not_for(caller);
+        let mut socket = Socket::new(fd);
+        socket.queue(&to_bytes(&Notice::Refused { why: why.clone() }), Vec::new());
+        let _ = socket.flush();
+        self.host.turned_away(&format!("user {}", caller.user), &why, 0);
+    }
+
+    /// Whether one more may come who has not said who they are. The one that came first must go, unless that was just now.
+    fn has_room_for_one(&mut self) -> bool {
+        self.doorway.unknown.len() < self.doorway.most || self.dismiss_one()
+    }
+
+    /// Closes the oldest connection on which nobody has said who they are.
+    fn dismiss_one(&mut self) -> bool {
+        let first = self.doorway.unknown.iter().next().map(|(&link, &since)| (link, since));
+        let Some((link, _)) = first.filter(|(_, since)| since.elapsed() >= JUST_NOW) else { return false };
+        self.doorway.unknown.remove(&link);
+        if let Some(connection) = self.connections.remove(&link) {
+            connection.shut();
+        }
+        self.core.closed(link);
+        true
+    }
+
+    /// There are no descriptors. Who waits at the socket stays there until there are.
+    fn is_crowded(&mut self, error: Errno) {
+        if !std::mem::replace(&mut self.doorway.has_said_crowded, true) {
+            self.remark(2, format!("{}; whoever wants to take part waits until it can", cannot_accept(error)));
+        }
+        self.dismiss_one();
+        self.accept_later();
+    }
+
+    fn accept_later(&mut self) {
+        self.doorway.waits = true;
+        let sender = self.sender.clone();
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(CROWDED).await;
+            let _ = sender.send(Event::ArrivingStill);
+        });
     }
 
     pub(super) fn watch(&self, link: Link, connection: &Connection) {
@@ -66,7 +179,13 @@ impl Driver<'_> {
             };
             let actions = match connection.try_receive() {
                 Ok(Some(frame)) => match from_bytes::<Request>(&frame.bytes) {
-                    Ok(request) => self.core.request(link, request),
+                    Ok(request) => {
+                        let actions = self.core.request(link, request);
+                        if self.core.knows(link) {
+                            self.doorway.unknown.remove(&link);
+                        }
+                        actions
+                    }
                     Err(what) => self.core.garbled(link, what),
                 },
                 Ok(None) => return,
@@ -74,6 +193,7 @@ impl Driver<'_> {
                 Err(ShmError::Malformed(what)) => self.core.garbled(link, what),
                 Err(_) => {
                     self.connections.remove(&link);
+                    self.doorway.unknown.remove(&link);
                     self.core.closed(link);
                     return;
                 }
@@ -90,6 +210,7 @@ impl Driver<'_> {
             Ok(true) if connection.is_closing() => {
                 connection.shut();
                 self.connections.remove(&link);
+                self.doorway.unknown.remove(&link);
                 self.core.closed(link);
             }
             Ok(true) => {}
@@ -171,13 +292,4 @@ fn cannot_accept(error: Errno) -> String {
         error => error.to_string(),
     };
     format!("the agent cannot take in the connection of an instance: {why}")
-}
-
-/// A socket that listens at an abstract name.
-pub(super) fn listen_at(name: &str) -> rustix::io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
-    listen(&socket, 4096)?;
-    Ok(socket)
 }

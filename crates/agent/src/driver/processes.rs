@@ -172,7 +172,7 @@ impl Driver<'_> {
             self.read_all(link);
         }
         // One that connected and ended at once.
-        self.accept_all();
+        self.accept_all_that_wait();
         self.drain_timeline(instance, Drain::Over);
         if exit.was_asked_for() && self.core.ending().is_none() {
             let sender = self.sender.clone();

@@ -6,6 +6,7 @@ use super::left::{identities, left_by};
 use crate::files::{see, Outgoing, INPUTS};
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
+use crate::strangers::Strangers;
 use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
 use ligament_agent::{
     Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Order, Outcome, Report, RunView, Started,
@@ -19,6 +20,9 @@ use ligament_wire::peek::Sight;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// The level of a warning, as the log has it.
+const WARNING: u8 = 2;
 
 /// How often the kernel is asked which processes are stopped.
 const SURVEY: Duration = Duration::from_secs(1);
@@ -45,6 +49,8 @@ pub(super) struct Domain<'a> {
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
     headless: bool,
+    /// Those who knocked here and are of no domain, or another user.
+    strangers: Strangers,
     /// Whether it ends when what started it does, as long as that is there.
     has_launcher: bool,
 }
@@ -57,6 +63,8 @@ pub(super) struct Ending {
     pub headless: bool,
     /// Where files are that could not be written to the run directory.
     pub kept: Option<PathBuf>,
+    /// Where files are that nobody fetches, since the head is gone.
+    pub stays: Option<PathBuf>,
 }
 
 impl<'a> Domain<'a> {
@@ -89,6 +97,7 @@ impl<'a> Domain<'a> {
             surveyed: None,
             ending: None,
             headless: false,
+            strangers: Strangers::default(),
             has_launcher: false,
         };
         let mut staged = staged_for_each(begin, &home);
@@ -209,7 +218,8 @@ impl<'a> Domain<'a> {
             // All of it is in the run directory.
             let _ = std::fs::remove_dir_all(scratch);
         }
-        Ending { reason, headless: self.headless, kept: self.kept.clone() }
+        let stays = self.scratch.clone().filter(|_| self.headless);
+        Ending { reason, headless: self.headless, kept: self.kept.clone(), stays }
     }
 }
 
@@ -306,20 +316,33 @@ impl Host for Domain<'_> {
                     vec![Order::Fail(format!("what the head says makes no sense: {why}"))]
                 }
             },
-            Heard::Path(Event::GivenUp { domain: 0, why }) => {
+            Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why }) => {
                 self.headless = true;
                 let mut orders = vec![Order::Fail(format!("the head of the run is gone: {why}"))];
                 // Nobody is left to say that the run is over.
                 orders.push(Order::Release);
                 orders
             }
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.turned_away(&from.to_string(), why, *others);
+                Vec::new()
+            }
             _ => Vec::new(),
+        }
+    }
+
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.report(Report::Remark { level: WARNING, text });
         }
     }
 
     fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
+        if let Some(text) = self.strangers.in_all() {
+            self.report(Report::Remark { level: WARNING, text });
+        }
         let mut files = Outgoing::new(FILES_UNDER_WAY);
         if let Some(scratch) = &self.scratch {
             if let Some(outputs) = &mut self.outputs {

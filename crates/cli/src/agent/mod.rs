@@ -51,13 +51,16 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     // Before there is a second thread.
     let last_word = LastWord::new(invitation.clone(), me);
     let word = last_word.clone();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let here = host.clone();
     let lost = move |loss: &Loss| {
-        let how = loss.how();
+        let stays = loss.noted.as_ref().map(|scratch| stays(&here, scratch)).unwrap_or_default();
+        let how = format!("{}{stays}", loss.how());
         // So that the run ends now, and not when its head has lost patience.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
         crate::complain(&format!(
-            "the agent of domain {me} of the run {run} ({}) is gone: {how}{untold}",
+            "the agent of domain {me} of the run {run} (process {} on {here}) is gone: {how}{untold}",
             loss.pid
         ));
     };
@@ -73,7 +76,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let join = Join {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: host.clone(),
         cores: arguments.cores.unwrap_or_else(own_cores),
         memory: Spare::now().bytes,
         addresses: addresses.iter().map(ToString::to_string).collect(),
@@ -97,6 +100,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let (home, is_shared) = home_of(&begin, arguments);
     let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
         if !is_shared {
+            guard.notes(home.to_string_lossy().into_owned());
             make_scratch(&home).map_err(Unready::failed)?;
             Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
         }
@@ -130,6 +134,9 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     if !ending.headless {
         farewell(&carrier, heard, std::iter::once(0));
     }
+    if let Some(place) = &ending.stays {
+        crate::complain(&format!("the head of the run is gone{}", stays(&host, &place.to_string_lossy())));
+    }
     let (outcome, _) = result?;
     Ok(match (outcome, ending.reason) {
         (Outcome::Failed(_), Some(why)) => {
@@ -149,6 +156,11 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
             None => crate::DONE,
         },
     })
+}
+
+/// Where the files are that nobody fetches any more, as the end of a sentence.
+fn stays(host: &str, scratch: &str) -> String {
+    format!("; what its instances have written stays on {host} in {scratch}")
 }
 
 /// Which domain this is.
@@ -264,6 +276,9 @@ fn await_begin(
                     invitation.run,
                     head.join(" or ")
                 )));
+            }
+            Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => {
+                return Err(failed(format!("the head of the run is gone: {why}")))
             }
             Call::Heard(Heard::Failed(why)) => return Err(failed(why)),
             Call::Heard(_) => {}

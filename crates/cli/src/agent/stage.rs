@@ -110,7 +110,7 @@ fn await_head(
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
             Call::Heard(Heard::Control { from: 0, bytes }) => from_bytes::<FromHead>(&bytes)
                 .map_err(|why| Unready::failed(format!("what the head says makes no sense: {why}")))?,
-            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {
+            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why })) => {
                 return Err(Unready::failed(format!("the head of the run is gone: {why}")))
             }
             Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),

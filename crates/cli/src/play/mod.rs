@@ -97,6 +97,7 @@ fn played(arguments: &Play) -> Result<i32, String> {
         directory: Some(place.run.clone()),
         manual: if arguments.manual { vec![SUBMODEL.to_owned()] } else { Vec::new() },
         show: Show::Nothing,
+        for_group: false,
         terminal: Terminal::EndsRun,
         model_files: Vec::new(),
         model_text,

@@ -173,6 +173,10 @@ impl Host for Runtime<'_> {
         self.heard_from_others(heard)
     }
 
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        self.not_let_in(who, why, others);
+    }
+
     fn hurries(&mut self) {
         self.hurry_others();
     }

@@ -13,8 +13,8 @@ mod stage;
 mod watched;
 
 pub use ligament_launch::agents::Expected;
-pub(crate) use spread::MARKER;
 pub use spread::{Agents, Spread};
+pub(crate) use spread::{INVITATION, MARKER};
 
 use crate::strangers::Strangers;
 use crate::view::View;
@@ -29,7 +29,7 @@ use ligament_manager::{
 };
 use ligament_model::Resolved;
 use peeks::Peeks;
-use spread::{Abroad, Unready};
+use spread::{Abroad, Secrets, Unready};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,8 @@ pub struct RunOptions {
     pub model_files: Vec<PathBuf>,
     /// The model as resolved, for the run directory.
     pub model_text: String,
+    /// Whether the user's group may read the run directory.
+    pub for_group: bool,
 }
 
 /// What is shown while a model runs, on standard error.
@@ -151,24 +153,21 @@ pub fn run_over<'a>(
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let plan = plan(model, &directory.name(), &options.manual);
     let plan = plan.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
-    // Of a large model that is megabytes.
-    directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
-    let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
-    directory.write("settings.yaml", &settings)?;
-    let view = (options.show == Show::View).then(View::on_terminal).flatten();
-    let shown_from = match options.show {
-        Show::Nothing => None,
-        _ if view.is_some() => None,
-        _ => Some(Level::Info),
-    };
+    let mut record = new_record(model, &options, began);
+    record.run = directory.name();
+    // While there is room: the record of a run that cannot begin, if nothing else, is to be there.
+    directory.reserve(model.instances.len());
+    let begun = begin(model, &mut options, &directory, since);
+    let Begun { view, shown_from, log, journal } =
+        begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
     let outputs: Vec<PathBuf> =
         plan.instances.iter().map(|instance| directory.output(&instance.name)).collect();
     let mut runtime = Runtime {
         model,
         by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
-        log: RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?,
+        log,
         shown: shown_from.is_some(),
-        journal: Journal::open(&directory.journal(), since)?,
+        journal,
         terminal: options.terminal.clone(),
         watched: Watched::default(),
         started: vec![None; plan.instances.len()],
@@ -180,7 +179,7 @@ pub fn run_over<'a>(
         inputs: Inputs::default(),
         view,
         began,
-        record: new_record(model, &options, began),
+        record,
         manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
@@ -189,12 +188,13 @@ pub fn run_over<'a>(
         peeks: Peeks::default(),
         strangers: Strangers::default(),
     };
-    runtime.directory.reserve(model.instances.len());
-    runtime.record.run = runtime.directory.name();
     runtime.note_begun();
     // Before there is a second thread; and it stays until all is written down.
-    let mut guard = runtime.guard().map_err(|why| runtime.could_not_begin(why))?;
-    let mut heard = match spread.map(|spread| runtime.gather(&plan, spread)).transpose() {
+    let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread.encrypt));
+    let mut guard = runtime.guard(secrets.as_ref()).map_err(|why| runtime.could_not_begin(why))?;
+    let gathered = spread.zip(secrets.as_ref());
+    let gathered = gathered.map(|(spread, secrets)| runtime.gather(&plan, spread, secrets, &mut guard));
+    let mut heard = match gathered.transpose() {
         Ok(heard) => heard,
         Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
         Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
@@ -245,6 +245,54 @@ fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, String> 
         instance.by_hand = true;
     }
     Ok(plan)
+}
+
+/// What there is of a run before anything is started.
+struct Begun {
+    view: Option<View>,
+    /// From which level on the log is shown.
+    shown_from: Option<Level>,
+    log: RunLog,
+    journal: Journal,
+}
+
+fn begin(
+    model: &Resolved,
+    options: &mut RunOptions,
+    directory: &RunDirectory,
+    since: Instant,
+) -> Result<Begun, String> {
+    if options.for_group {
+        directory.share_with_group()?;
+    }
+    // Of a large model that is megabytes.
+    directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
+    let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    directory.write("settings.yaml", &settings)?;
+    let view = (options.show == Show::View).then(View::on_terminal).flatten();
+    let shown_from = match options.show {
+        Show::Nothing => None,
+        _ if view.is_some() => None,
+        _ => Some(Level::Info),
+    };
+    let log = RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?;
+    let journal = Journal::open(&directory.journal(), since)?;
+    Ok(Begun { view, shown_from, log, journal })
+}
+
+/// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
+fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: String) -> String {
+    record.state = RunState::Failed;
+    record.reason = Some(why.clone());
+    record.ended = Some(Moment::now().rfc3339());
+    let text = serde_json::to_string_pretty(&record).unwrap_or_default();
+    let written = directory.write_record(&format!("{text}\n"));
+    directory.give_reserve_back();
+    if let Err(error) = written {
+        crate::complain(&error);
+        directory.remove_begun();
+    }
+    why
 }
 
 /// Whether the model has this instance.
@@ -382,6 +430,9 @@ impl Runtime<'_> {
 
     fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
         let now = Moment::now();
+        if let Some(text) = self.strangers.in_all() {
+            self.add(Level::Warning, "run", &text);
+        }
         let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
         let outcome = incomplete.as_ref().unwrap_or(outcome);
         let seen = self.see(instances, ligament_shm::status::now());

@@ -1,8 +1,9 @@
 //! What is made ready before a run begins: directories, commands, the guard, the timeline.
 
+use super::spread::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
-use ligament_launch::{prepare, Place};
+use ligament_launch::{prepare, Loss, Place};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
 use ligament_wire::control::ENV_IDENTITY;
@@ -93,9 +94,16 @@ impl Runtime<'_> {
     }
 
     /// The process that outlives this one, if this one is killed, and then says so.
-    pub(super) fn guard(&self) -> Result<Guard, String> {
+    pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, String> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
-        Guard::start(move |loss| crate::lost::write_down(&directory, since, record, loss))
+        let last_word = secrets.map(Secrets::last_word);
+        let lost = move |loss: &Loss| {
+            let why = crate::lost::write_down(&directory, since, record, loss);
+            if let (Some(last_word), Some(noted)) = (&last_word, &loss.noted) {
+                Secrets::tell(last_word, noted, &why);
+            }
+        };
+        Guard::start(lost)
             .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
     }
 }

@@ -4,11 +4,11 @@
 use super::{Expected, Runtime};
 use crate::paths::{carried, connect, event_loop, farewell, hear, Call};
 use ligament_agent::domains::tell_plan;
-use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome, Plan};
+use ligament_agent::{Carrier, Drain, Elsewhere, Guard, Heard, InstanceView, Order, Outcome, Plan};
 use ligament_launch::{needs, place, reserved, staging, PlaceOptions, Room};
 use ligament_manager::domains::{Doing, Gathering, Head, Joined};
 use ligament_manager::{self as manager, DomainRecord, InstanceRecord, Level, Observation, DEFAULT_OUTPUT};
-use ligament_net::{Event, Invitation, Listen, Listener, Net, RunKeys};
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// The file with which an agent finds out whether it sees the run directory.
 pub(crate) const MARKER: &str = ".marker";
 /// The file that lets agents join the run.
-const INVITATION: &str = "invitation";
+pub(crate) const INVITATION: &str = "invitation";
 /// How often somebody looks whether what starts agents has failed.
 const GLANCE: Duration = Duration::from_millis(200);
 /// How long an agent's last word may come after the end of the command that had started it.
@@ -61,6 +61,60 @@ pub trait Agents {
     /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
     fn lost(&mut self) -> Vec<(u32, String)> {
         Vec::new()
+    }
+}
+
+/// What makes those who have it a part of the run, and what is said if its head is lost. Made before the guard, which needs
+/// it then.
+pub(super) struct Secrets {
+    keys: RunKeys,
+    last_word: LastWord,
+}
+
+impl Secrets {
+    pub fn make(run: &str, encrypt: bool) -> Secrets {
+        let keys = RunKeys::make();
+        let last_word = LastWord::new(Invitation::new(run, Vec::new(), encrypt, keys.clone()), 0);
+        Secrets { keys, last_word }
+    }
+
+    /// Tells the domains that the head is gone; `noted` has where they are. So they end now, and not when they have lost
+    /// patience.
+    pub fn tell(last_word: &LastWord, noted: &str, why: &str) {
+        const AT_ONCE: usize = 32;
+        let one = |line: &str| {
+            let mut words = line.split(' ');
+            let domain: u32 = words.next()?.parse().ok()?;
+            Some((domain, words.filter_map(|word| word.parse().ok()).collect::<Vec<SocketAddr>>()))
+        };
+        let domains: Vec<_> = noted.lines().filter_map(one).collect();
+        for some in domains.chunks(AT_ONCE) {
+            std::thread::scope(|scope| {
+                for (domain, addresses) in some {
+                    // One that cannot be reached loses patience in time.
+                    scope.spawn(|| last_word.say_to(*domain, addresses, why));
+                }
+            });
+        }
+    }
+
+    pub fn last_word(&self) -> LastWord {
+        self.last_word.clone()
+    }
+}
+
+/// What the guard notes of the domains that have joined: a line for each, its number and its addresses.
+fn noted(gathering: &Gathering) -> String {
+    let joined = gathering.have_joined().filter_map(|domain| gathering.joined(domain));
+    joined.map(|one| format!("{} {}\n", one.domain, one.join.addresses.join(" "))).collect()
+}
+
+/// An invitation that lies in a file for as long as this is there.
+struct Written<'f>(&'f Path);
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
     }
 }
 
@@ -126,17 +180,20 @@ impl<'a> Runtime<'a> {
         &mut self,
         plan: &Plan,
         spread: Spread<'a>,
+        secrets: &Secrets,
+        guard: &mut Guard,
     ) -> Result<UnboundedReceiver<Heard>, Unready> {
         let expected = spread.expected.clone();
-        let keys = RunKeys::make();
         let listener = Listener::bind(&spread.listen).map_err(|error| format!("--listen: {error}"))?;
         let addresses = listener.addresses();
-        let mut net = Net::new(keys.clone(), 0, spread.encrypt, crate::paths::tuning(spread.patience));
+        let mut net = Net::with_last_word(&secrets.last_word, crate::paths::tuning(spread.patience));
         net.listen(listener);
         let (carrier, mut heard) = connect(net)?;
         expected.iter().for_each(|one| carrier.expect(one.domain));
         let file = self.directory.path().join(INVITATION);
-        let invitation = Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, keys);
+        let invitation =
+            Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, secrets.keys.clone());
+        let written = Written(&file);
         invitation.write(&file).map_err(|error| error.to_string())?;
         self.save();
         let at = addresses.iter().map(SocketAddr::to_string).collect();
@@ -156,9 +213,10 @@ impl<'a> Runtime<'a> {
                 carrier.control(domain, bytes);
             },
             &mut heard,
+            guard,
         );
         // Whoever comes from now on comes too late.
-        let _ = std::fs::remove_file(&file);
+        drop(written);
         let own = spread.cores.unwrap_or_else(crate::paths::own_cores);
         let name = spread.name.unwrap_or_else(|| self.record.host.clone());
         let room = |name: &str, cores: u32| Room {
@@ -214,6 +272,7 @@ impl<'a> Runtime<'a> {
         agents: &mut dyn Agents,
         tell: impl Fn(u32, Vec<u8>),
         heard: &mut UnboundedReceiver<Heard>,
+        guard: &mut Guard,
     ) -> Result<Vec<Joined>, Unready> {
         let until = Instant::now() + *patience;
         let mut events = event_loop()?;
@@ -240,6 +299,7 @@ impl<'a> Runtime<'a> {
                     let (come, all) = gathering.count();
                     if (come, all) != before {
                         self.note_joined(from, gathering);
+                        guard.notes(noted(gathering));
                         let missing = gathering.missing();
                         let rest = match missing.as_slice() {
                             [] => String::new(),
@@ -258,17 +318,18 @@ impl<'a> Runtime<'a> {
                     gathering.forget(domain);
                     return Err(Unready::Incomplete(why));
                 }
-                Call::Heard(Heard::Path(Event::Refused { from, why })) => {
-                    self.turned_away(from, &why);
+                Call::Heard(Heard::Path(Event::Refused { from, why, others })) => {
+                    self.not_let_in(&from.to_string(), &why, others);
                 }
                 Call::Heard(_) => {}
             }
         }
     }
 
-    fn turned_away(&mut self, from: SocketAddr, why: &str) {
-        if let Some(text) = self.strangers.turned_away(from, why, Instant::now()) {
-            self.add(Level::Debug, "run", &text);
+    /// Somebody who knocked, at the port or at the agent's socket.
+    pub(super) fn not_let_in(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.add(Level::Warning, "run", &text);
         }
     }
 
@@ -450,7 +511,9 @@ impl<'a> Runtime<'a> {
             Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
             Heard::Path(Event::GivenUp { domain, why }) => {
                 abroad.cut_off.insert(*domain);
-                abroad.head.lost(*domain, why)
+                let doings = abroad.head.lost(*domain, why);
+                self.say_what_stays(*domain);
+                doings
             }
             Heard::Path(Event::Gone { domain, why }) => {
                 abroad.cut_off.insert(*domain);
@@ -464,8 +527,8 @@ impl<'a> Runtime<'a> {
                 self.add(Level::Warning, "run", &text);
                 return Vec::new();
             }
-            Heard::Path(Event::Refused { from, why }) => {
-                self.turned_away(*from, why);
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.not_let_in(&from.to_string(), why, *others);
                 return Vec::new();
             }
             Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),
@@ -475,6 +538,16 @@ impl<'a> Runtime<'a> {
             orders.extend(self.do_all(vec![release]));
         }
         orders
+    }
+
+    /// An agent that cannot be reached any more does not bring what its instances have written.
+    fn say_what_stays(&mut self, domain: u32) {
+        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain as usize)
+        else {
+            return;
+        };
+        let text = format!("what the instances of domain {domain} have written stays on {host} in {scratch}");
+        self.add(Level::Warning, "run", &text);
     }
 
     /// Does what is to be done; what is for the agent of this domain comes back.

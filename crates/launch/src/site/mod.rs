@@ -105,6 +105,8 @@ pub struct Site {
     pub partition: Option<String>,
     /// How long a job may take unless the user says otherwise.
     pub time: Option<Walltime>,
+    /// Whether the user's group may read run directories.
+    pub share_with_group: bool,
     /// Whether jobs have their nodes for themselves.
     pub whole_nodes: bool,
     /// Further options of jobs, as the batch system takes them.
@@ -136,6 +138,7 @@ impl Default for Site {
             account: None,
             partition: None,
             time: None,
+            share_with_group: false,
             whole_nodes: true,
             batch_options: Vec::new(),
         }

@@ -27,6 +27,7 @@ pub const KEYS: &[&str] = &[
     "interface",
     "ports",
     "trusted_network",
+    "share_with_group",
     "account",
     "partition",
     "time",
@@ -92,8 +93,11 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
     if let Some(node) = map.get("launcher") {
         site.launcher = reader.word(node, "launcher", LauncherKind::NAMES, LauncherKind::from_name);
     }
-    for (key, place) in [("trusted_network", &mut site.trusted_network), ("whole_nodes", &mut site.whole_nodes)]
-    {
+    for (key, place) in [
+        ("trusted_network", &mut site.trusted_network),
+        ("share_with_group", &mut site.share_with_group),
+        ("whole_nodes", &mut site.whole_nodes),
+    ] {
         if let Some(node) = map.get(key) {
             *place = reader.truth(node, key).unwrap_or(*place);
         }

@@ -9,18 +9,34 @@ use crate::outgoing::Outgoing;
 use crate::peer::{Standing, Stream};
 use crate::{socket, Event, Nanos, StreamId};
 use rustix::event::epoll::{self, EventFlags};
-use std::net::SocketAddr;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 
-/// The most connections from outside that have not said who they are; beyond, the one that came first must go.
-const MOST_GUESTS: usize = 256;
+/// The most connections from outside that have not said who they are. Beyond, one must go: of the machine from which most of
+/// them are, the one that came first. Who has said that they hold the run's keys need not.
+const MOST_UNKNOWN: usize = 256;
 /// The most that are taken in before others have their turn.
 const TURN: usize = 64;
-/// The most refusals that wait for the log.
-const MOST_REFUSALS: usize = 64;
 /// Where there are no descriptors, nobody is taken in for so long (ns).
 const CROWDED: Nanos = 200_000_000;
 /// A connection is watched for everything, and for edges.
 const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
+
+/// As many of an address's bytes as one machine cannot choose by itself: of IPv6 the first 64 bits.
+type Machine = [u8; 8];
+
+fn machine(address: &SocketAddr) -> Machine {
+    let mut all = match address.ip() {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    // What is mapped differs in its last bytes only.
+    if address.is_ipv4() {
+        all.rotate_right(8);
+    }
+    std::array::from_fn(|i| all[i])
+}
 
 impl Net {
     /// Dials all streams of a domain whose time has come.
@@ -70,8 +86,12 @@ impl Net {
             self.make_room_for_a_guest();
             let token = self.token(Owner::Guest);
             self.watch(&socket, token, ALL);
-            let guest = Guest::arrives(Connection::new(socket), address, now + self.tuning.greeting);
+            let mut connection = Connection::new(socket);
+            // Whose greeting is here already is known before the next one comes.
+            connection.ready(true, false, false);
+            let guest = Guest::arrives(connection, address, now + self.tuning.greeting);
             self.guests.insert(token, guest);
+            self.greet(token, now);
         }
     }
 
@@ -85,12 +105,18 @@ impl Net {
     }
 
     fn make_room_for_a_guest(&mut self) {
-        let mut unknown = self.guests.iter().filter(|(_, guest)| guest.line().is_none());
-        let first = unknown.next().map(|(&token, _)| token);
-        if unknown.count() + 1 >= MOST_GUESTS {
-            if let Some(token) = first {
-                self.turn_away(token, "too many have come that do not say who they are", 0);
-            }
+        let unknown = || self.guests.iter().filter(|(_, guest)| guest.is_unknown());
+        if unknown().count() < MOST_UNKNOWN {
+            return;
+        }
+        let mut machines: HashMap<Machine, (usize, u64)> = HashMap::new();
+        for (&token, guest) in unknown() {
+            machines.entry(machine(&guest.address)).or_insert((0, token)).0 += 1;
+        }
+        // Tokens grow: the smaller one came first.
+        let first = machines.into_values().max_by_key(|&(count, token)| (count, Reverse(token)));
+        if let Some((_, token)) = first {
+            self.turn_away(token, "too many have come that do not say who they are", 0);
         }
     }
 
@@ -114,10 +140,15 @@ impl Net {
         match guest.line() {
             Some(line) => self.not_dialled(line, guest.address, why, now),
             None => {
-                let waiting = self.events.iter().filter(|event| matches!(event, Event::Refused { .. })).count();
-                if waiting < MOST_REFUSALS {
-                    self.events.push_back(Event::Refused { from: guest.address, why: why.into() });
+                let others = match self.events.back() {
+                    Some(Event::Refused { others, .. }) => Some(others + 1),
+                    _ => None,
+                };
+                if others.is_some() {
+                    self.events.pop_back();
                 }
+                let (from, others) = (guest.address, others.unwrap_or(0));
+                self.events.push_back(Event::Refused { from, why: why.into(), others });
             }
         }
     }
@@ -178,7 +209,7 @@ impl Net {
         if incarnation <= last {
             return Err(format!("a greeting of domain {from} that was heard before"));
         }
-        self.expected(from, boot)?;
+        self.expected(hello)?;
         self.seen.insert(line, incarnation);
         match self.guests.get_mut(&token) {
             Some(guest) => guest.welcome(&self.house),
@@ -186,9 +217,13 @@ impl Net {
         }
     }
 
-    fn expected(&self, from: u32, boot: Boot) -> Result<(), String> {
+    fn expected(&self, hello: &Hello) -> Result<(), String> {
+        let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
-            Some(peer) if peer.dials() => Err(format!("domain {from} dials, where this end does")),
+            // Of a domain that is dialled whoever outlived it dials.
+            Some(peer) if peer.dials() && !last_word => {
+                Err(format!("domain {from} dials, where this end does"))
+            }
             None => Err(format!("domain {from} is not expected")),
             Some(peer) if peer.standing == Standing::GivenUp => Err(format!("domain {from} was given up")),
             Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
@@ -201,7 +236,7 @@ impl Net {
     /// Whether nobody newer has come while a guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
         let &Hello { from, boot, stream, incarnation, .. } = hello;
-        self.expected(from, boot)?;
+        self.expected(hello)?;
         match self.seen.get(&(from, boot, stream, hello.last_word)) {
             Some(&newest) if newest > incarnation => Err(format!("domain {from} has come anew meanwhile")),
             _ => Ok(()),

@@ -220,6 +220,8 @@ pub struct Proxy {
     target: SocketAddr,
     listener: TcpListener,
     pub links: Vec<Link>,
+    /// How many were let through.
+    pub came: u32,
     /// Nobody is let through.
     pub closed: bool,
     /// All bytes that ever went through, either way, connection by connection.
@@ -259,6 +261,7 @@ impl Proxy {
             target,
             listener,
             links: Vec::new(),
+            came: 0,
             closed: false,
             record: None,
             delay: 0,
@@ -267,12 +270,18 @@ impl Proxy {
         }
     }
 
+    /// Whom it is for.
+    pub fn target(&self) -> SocketAddr {
+        self.target
+    }
+
     pub fn turn(&mut self) {
         while let Ok((near, _)) = self.listener.accept() {
             if self.closed {
                 continue;
             }
             let far = TcpStream::connect(self.target).unwrap();
+            self.came += 1;
             for side in [&near, &far] {
                 side.set_nonblocking(true).unwrap();
                 side.set_nodelay(true).unwrap();
@@ -321,6 +330,11 @@ const MOST: usize = 1 << 20;
 const WELCOME: u64 = 80;
 
 impl Link {
+    /// How much a side has said.
+    pub fn has_said(&self, side: usize) -> u64 {
+        self.said[side]
+    }
+
     fn waiting(&self, from: usize) -> usize {
         self.under_way[from].iter().map(|(_, bytes)| bytes.len()).sum()
     }
