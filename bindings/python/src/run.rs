@@ -152,6 +152,7 @@ impl Prepared {
             show,
             terminal: Terminal::EndsRun,
             model_files: self.files.clone(),
+            settings: Vec::new(),
             model_text: self.text.clone(),
         };
         let mut forked = Forked { components: &self.functions, start };

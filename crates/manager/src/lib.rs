@@ -14,6 +14,7 @@ mod names;
 mod observation;
 mod output;
 mod record;
+mod remarks;
 mod summary;
 pub mod timeline;
 mod waits;
@@ -27,6 +28,9 @@ pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
 pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{read_output, Outputs, DEFAULT_OUTPUT};
-pub use record::{some_of, DomainRecord, InstanceRecord, RunRecord, RunState, WaitRecord};
+pub use record::{
+    some_of, DomainRecord, InstanceRecord, RunRecord, RunState, UnaskedRecord, UnreceivedRecord, WaitRecord,
+    WarningRecord,
+};
 pub use summary::{component_of, in_bytes, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};
