@@ -26,7 +26,7 @@ DEADLOCKS = {
         {"left": "receive in; send out", "right": "receive in; send out"},
         ["left.out: right.in", "right.out: left.in"],
         {"left", "right"},
-        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives"],
+        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives: for example right at right.out, before it waits at right.in"],
     ),
     "a ring of three after fifty laps": Case(
         {

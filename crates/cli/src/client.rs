@@ -3,7 +3,7 @@
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words, Snapshots};
 use ligament_manager::{
-    find_run, in_bytes, in_seconds, Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
+    find_run, in_bytes, in_count, in_seconds, Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
 };
 use ligament_shm::socket::{Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
@@ -286,7 +286,8 @@ pub(crate) fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         }
         if instance.total > 0.0 {
             let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
-            text.push_str(&format!(", sent {sent} ({bytes}), received {}", instance.received_messages));
+            let (sent, received) = (in_count(sent as f64), in_count(instance.received_messages as f64));
+            text.push_str(&format!(", sent {sent} ({bytes}), received {received}"));
         }
         text.push('\n');
     }

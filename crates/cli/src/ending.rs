@@ -54,6 +54,9 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
                 crate::say(&format!("the last lines of {instance} ({}):", file.display()));
                 lines.iter().for_each(|line| crate::say(&format!("  {line}")));
             }
+            for line in how_to_trace(run, record, instance) {
+                crate::say(&line);
+            }
         }
     }
     let remarks = remarks(record, run);
@@ -71,6 +74,34 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
         remarks.iter().for_each(|remark| crate::say(remark));
     }
     exit_status(record.state)
+}
+
+/// How to find the place in the code at which an instance crashed, if it did.
+fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<String> {
+    const FAULTS: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
+    let exit = record.instances.iter().find(|one| one.name == instance).and_then(|one| one.exit.as_deref());
+    let Some(fault) = FAULTS.iter().find(|fault| exit.is_some_and(|exit| exit.contains(**fault))) else {
+        return Vec::new();
+    };
+    let model = record.model_files.first().map_or("MODEL", String::as_str);
+    let mut lines = vec![
+        format!("{instance} crashed ({fault}); to see where, run it in a debugger:"),
+        format!("  ligament run {model} --manual '{instance}'"),
+        "  and in another terminal, with its program and arguments:".to_owned(),
+        format!("  ligament join latest '{instance}' -- gdb -ex run -ex backtrace --args PROGRAM ARGUMENTS"),
+        "a code in Python shows its line itself with PYTHONFAULTHANDLER=1 in its environment".to_owned(),
+    ];
+    let entries = std::fs::read_dir(run.workdir(instance)).into_iter().flatten().flatten();
+    let core = entries.map(|entry| entry.path()).find(|path| {
+        path.file_name().is_some_and(|name| name == "core" || name.to_string_lossy().starts_with("core."))
+    });
+    lines.push(match core {
+        Some(core) => format!("it left a core file: gdb PROGRAM {}", shown(&core)),
+        None => "it left no core file here; \"ulimit -c unlimited\" before the run allows one, and \"coredumpctl gdb\" finds \
+                 it where the system keeps them"
+            .to_owned(),
+    });
+    lines
 }
 
 /// What is worth a second look, a line each.

@@ -22,7 +22,9 @@ mod waits;
 pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
 pub use deadlock::{Carrier, Deadlock, Order, Watch};
-pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory, JOB};
+pub use directory::{
+    find_run, instances_of, no_such_instance, output_in, runs_in, workdir_in, write_whole, RunDirectory, JOB,
+};
 pub use journal::{Entry, Event, Journal, JOURNAL_VERSION};
 pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
@@ -32,5 +34,5 @@ pub use record::{
     some_of, DomainRecord, InstanceRecord, RunRecord, RunState, UnaskedRecord, UnreceivedRecord, WaitRecord,
     WarningRecord,
 };
-pub use summary::{component_of, in_bytes, in_seconds, summary_table};
+pub use summary::{component_of, in_bytes, in_count, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

@@ -228,7 +228,8 @@ impl<'a> Attached<'a> {
         }
         let Some(json) = self.snapshots.next() else { return };
         if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
-            screen.draw(&now.instances, self.since.elapsed().as_nanos() as u64);
+            let seconds = now.duration.unwrap_or_default();
+            screen.draw(&now.run, seconds, &now.instances, self.since.elapsed().as_nanos() as u64);
         }
     }
 

@@ -158,7 +158,8 @@ impl Host for Runtime<'_> {
         see_threads(&mut seen, &view.instances);
         if self.view.is_some() {
             let records = self.records(&seen);
-            self.view.iter_mut().for_each(|screen| screen.draw(&records, view.now));
+            let (run, seconds) = (&self.record.run, self.since.elapsed().as_secs_f64());
+            self.view.iter_mut().for_each(|screen| screen.draw(run, seconds, &records, view.now));
         }
         self.note_started_elsewhere(&seen);
         self.tell_watchers(view);
