@@ -262,7 +262,8 @@ class Run:
             self.expect(wanted.told, said, "told")
         self.judge_output(state)
         self.judge_leftovers(state)
-        if record.get("instances"):
+        # On a full disk the timeline ends early, and says so.
+        if record.get("instances") and not (self.plan.cell.who == "manager" and self.plan.cell.fault == "disk"):
             self.problems += times.disagreements(self.built / "ligament", self.directory, self.ground)
 
     def judge_output(self, state):

@@ -172,47 +172,6 @@ fn either(place: usize, words: &str) -> String {
     each.join("|")
 }
 
-const BASH: &str = r#"
-_ligament_names() {
-    local before=() word i
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        word=${COMP_WORDS[i]}
-        [[ $word == -* ]] || before+=("$word")
-    done
-    local current=${COMP_WORDS[COMP_CWORD]} names=""
-    if [[ $current != -* ]]; then
-        case "${#before[@]}:${before[0]}" in
-            RUNS) names=$("${COMP_WORDS[0]}" names 2>/dev/null) ;;
-            OTHERS) names=$("${COMP_WORDS[0]}" names "${before[1]}" 2>/dev/null) ;;
-        esac
-    fi
-    if [[ -n $names ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$names" -- "$current")
-        [[ ${#COMPREPLY[@]} -gt 0 ]] && return 0
-    fi
-    _ligament "$@"
-}
-complete -F _ligament_names -o nosort -o bashdefault -o default ligament
-"#;
-
-const FISH: &str = r#"
-function __ligament_words
-    commandline -opc | string match -v -- '-*'
-end
-complete -c ligament -f -n '__fish_seen_subcommand_from RUNS; and test (count (__ligament_words)) -eq 2' -a '(ligament names 2>/dev/null)'
-complete -c ligament -f -n '__fish_seen_subcommand_from OTHERS; and test (count (__ligament_words)) -eq 3' -a '(ligament names (__ligament_words)[3] 2>/dev/null)'
-"#;
-
-const ZSH: &str = r#"
-_ligament_runs() {
-    local -a names
-    names=(${(f)"$(ligament names 2>/dev/null)"})
-    compadd -a names || _default
-}
-_ligament_instances() {
-    local -a names given
-    given=(${words:#-*})
-    names=(${(f)"$(ligament names ${given[2]:-latest} 2>/dev/null)"})
-    compadd -a names || _default
-}
-"#;
+const BASH: &str = include_str!("shells/names.bash");
+const FISH: &str = include_str!("shells/names.fish");
+const ZSH: &str = include_str!("shells/names.zsh");
