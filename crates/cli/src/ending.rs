@@ -79,6 +79,10 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
 /// How to find the place in the code at which an instance crashed, if it did.
 fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<String> {
     const FAULTS: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
+    // Of an exception that nobody caught, and that was reported, the reason is known.
+    if record.reason.as_ref().is_some_and(|why| why.contains("reported an error")) {
+        return Vec::new();
+    }
     let exit = record.instances.iter().find(|one| one.name == instance).and_then(|one| one.exit.as_deref());
     let Some(fault) = FAULTS.iter().find(|fault| exit.is_some_and(|exit| exit.contains(**fault))) else {
         return Vec::new();
