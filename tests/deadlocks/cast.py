@@ -11,6 +11,8 @@ import json
 import subprocess
 import time
 
+import times
+
 # Longer than any of these takes; only a hang reaches it.
 LIMIT = 120
 
@@ -91,6 +93,10 @@ class Play:
                 return status
             time.sleep(0.02)
         raise AssertionError(f"it did not come about: {status}")
+
+    def disagreements(self):
+        """Where the run's record and its timeline tell different times."""
+        return times.disagreements(self.command, self.directory, self.directory.parent)
 
     def log(self):
         return (self.directory / "manager.log").read_text()

@@ -26,7 +26,7 @@ DEADLOCKS = {
         {"left": "receive in; send out", "right": "receive in; send out"},
         ["left.out: right.in", "right.out: left.in"],
         {"left", "right"},
-        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives"],
+        ["left waits at left.in for a message from right.out (for ", "one of them has to send before it receives: for example right at right.out, before it waits at right.in"],
     ),
     "a ring of three after fifty laps": Case(
         {
@@ -111,6 +111,7 @@ def test_a_deadlock_ends_the_run_and_is_named(name, play):
     case = DEADLOCKS[name]
     with begin(play, case) as run:
         is_named(case, *run.end())
+        assert not run.disagreements()
 
 
 def is_named(case, status, output, record):
@@ -123,6 +124,10 @@ def is_named(case, status, output, record):
     assert case.knot <= set(waits)
     for name in case.knot:
         assert set(waits[name]["waits_on"]) & case.knot and waits[name]["waits_since"] > 0
+    # The wait that never ended is a wait, not work.
+    waited = {one["name"]: one["waiting"] for one in record["instances"]}
+    for name in case.knot:
+        assert waited[name] >= waits[name]["waits_since"], (waited, waits)
     # The reason comes first, and no instance is blamed for having been ended.
     assert output.index("deadlock: ") < output.index("run directory"), output
     assert not [one for one in record["instances"] if one["state"] == "failed"], record["instances"]
@@ -177,6 +182,8 @@ def test_dead_and_slow_runs_are_told_apart_when_all_go_on_at_once(play, tmp_path
         assert len(dead) >= 10 and len(slow) >= 10
         for case, run in dead:
             is_named(case, *run.end())
+            assert not run.disagreements()
         for run in slow:
             status, output, record = run.end()
             assert status == 0 and record["state"] == "done", output
+            assert not run.disagreements()

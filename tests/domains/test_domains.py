@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+import times
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "reaction-diffusion"
@@ -585,3 +586,22 @@ def test_nonsense_at_the_socket_of_an_agent_does_not_disturb_its_run(spread, pai
     assert run.wait() == [0, 0, 0], run.text()
     assert (run.directory / "instances/macro/workdir/result").read_text() == "all came back"
     del held
+
+
+def test_the_head_says_what_was_never_received_or_asked_for_in_any_domain(spread, tmp_path, python_program):
+    macro = MACRO.replace("assert instance", "step < 9 and instance").replace(".data == step + 1", "")
+    file = tmp_path / "pair.ymmsl"
+    micro = MICRO.replace("WHAT", "instance.get_setting('t_max', default=1)")
+    file.write_text(MODEL.format(macro=python_program("macro", macro), micro=python_program("micro", micro)))
+    run = spread(file, "--on", "1=micro", "--quiet", "-s", "tmax=1", domains=1)
+    assert run.wait() == [0, 0], run.text()
+    assert "1 message was never received on the conduit micro.out: macro.in" in run.text()
+    assert 'the setting "tmax" was never asked for; did you mean "t_max"?' in run.text()
+
+
+def test_a_wait_in_which_a_run_of_several_domains_ended_is_a_wait_everywhere(spread, ligament, pair, tmp_path):
+    run = spread(pair("time.sleep(1); os.kill(os.getpid(), 9)"), "--on", "1=micro", domains=1)
+    assert run.wait()[0] == 1
+    [macro] = [one for one in run.record()["instances"] if one["name"] == "macro"]
+    assert macro["waiting"] > 0.9, macro
+    assert not times.disagreements(ligament, run.directory, tmp_path)

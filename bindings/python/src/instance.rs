@@ -271,13 +271,8 @@ impl Instance {
 
     /// Sends a message. Returns once the data is stored; what happens to it afterwards is never seen.
     #[pyo3(signature = (port, message, slot=None))]
-    fn send(
-        &self,
-        py: Python<'_>,
-        port: &str,
-        message: &Bound<'_, Message>,
-        slot: Option<u32>,
-    ) -> PyResult<()> {
+    fn send(&self, py: Python<'_>, port: &str, message: &Bound<'_, PyAny>, slot: Option<u32>) -> PyResult<()> {
+        let Ok(message) = message.cast::<Message>() else { return Err(no_message(port, message)) };
         let (timestamp, next_timestamp, data, settings) = {
             let message = message.borrow();
             let settings = match &message.settings {
@@ -290,7 +285,7 @@ impl Instance {
             let times = Times { timestamp, next_timestamp };
             return self.give(py, port, times, loan.get(), slot, settings.as_ref());
         }
-        let node = Node::new(&data)?;
+        let node = Node::new(&data, port)?;
         let mut core = self.core(py, &Call("send"))?;
         let core = &mut *core;
         let node = &node;
@@ -584,12 +579,26 @@ impl Instance {
     }
 }
 
+/// Why something that is no message is not sent.
+#[cold]
+fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let class = given.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+    let text = given.repr().map_or_else(|_| "data".into(), |text| text.to_string());
+    // What is long, or stands on several lines, is not repeated.
+    let text = if text.len() <= 40 && !text.contains('\n') { text.as_str() } else { "data" };
+    let text = format!(
+        "send() takes a Message, and a value of type {class} was given; say of which model time it is: \
+         send(\"{port}\", Message(t, data={text}))"
+    );
+    pyo3::exceptions::PyTypeError::new_err(ligament_catalogue::with_code(&text).into_owned())
+}
+
 /// Stores a value as a message would and reads it back: for tests of what becomes of values.
 #[pyfunction]
 #[pyo3(name = "_round_trip")]
 pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = value.py();
-    let node = Node::new(&value)?;
+    let node = Node::new(&value, "out")?;
     let mut encoder = ligament_wire::Encoder::new();
     let failed = |error: ligament_wire::WireError| usage(py, error.to_string());
     let plan = encoder.plan(&node.as_value()).map_err(failed)?;

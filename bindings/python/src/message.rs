@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 /// Args:
 ///     timestamp: The model time of the data, s.
 ///     next_timestamp: The model time of the sender's next message, s; None if there will be none.
-///     data: The value.
+///     data: The value. Arrays of a received message are read-only: NumPy says "assignment destination is read-only"
+///         where one would be changed. Change a copy, or receive into an array of one's own.
 ///     settings: The settings overlay that came with the message, where the instance asked to have it.
 #[pyclass(module = "ligament", weakref)]
 pub struct Message {

@@ -154,6 +154,7 @@ impl Prepared {
             show,
             terminal: Terminal::EndsRun,
             model_files: self.files.clone(),
+            settings: Vec::new(),
             model_text: self.text.clone(),
             for_group: false,
         };

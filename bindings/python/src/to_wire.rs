@@ -73,20 +73,21 @@ impl Kept {
 }
 
 impl Node {
-    /// Takes a Python value.
+    /// Takes a Python value, to be sent on a port.
     ///
     /// # Errors
-    /// `UnsendableError`, with the place in the value, for what a message cannot hold.
-    pub fn new(object: &Bound<'_, PyAny>) -> PyResult<Node> {
+    /// `UnsendableError`, with the place in the value, for what a message cannot hold, and what to send instead.
+    pub fn new(object: &Bound<'_, PyAny>, port: &str) -> PyResult<Node> {
         node(object, 0).map_err(|error| match error {
             Refused::Raised(error) => error,
-            Refused::Unfit { at, what } => raise(
+            Refused::Unfit { at, what, instead } => raise(
                 object.py(),
                 "UnsendableError",
                 format!(
-                    "{what} cannot be sent{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
+                    "{what} cannot be sent on port \"{port}\"{}{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
                      lists, dicts with str keys, Settings, and NumPy arrays of numbers or truth values",
-                    if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") }
+                    if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") },
+                    instead.map_or(String::new(), |instead| format!(": send {instead}"))
                 ),
             ),
         })
@@ -126,7 +127,7 @@ impl Node {
 /// Why a value cannot be taken.
 enum Refused {
     Raised(PyErr),
-    Unfit { at: String, what: String },
+    Unfit { at: String, what: String, instead: Option<&'static str> },
 }
 
 impl From<PyErr> for Refused {
@@ -139,14 +140,41 @@ impl Refused {
     /// Says where in a list or map the value stands.
     fn inside(self, place: impl FnOnce() -> String) -> Refused {
         match self {
-            Refused::Unfit { at, what } => Refused::Unfit { at: place() + &at, what },
+            Refused::Unfit { at, what, instead } => Refused::Unfit { at: place() + &at, what, instead },
             raised => raised,
         }
     }
 }
 
 fn unfit(what: impl Into<String>) -> Refused {
-    Refused::Unfit { at: String::new(), what: what.into() }
+    Refused::Unfit { at: String::new(), what: what.into(), instead: None }
+}
+
+/// The same, with what can be sent in its place.
+fn unfit_but(what: impl Into<String>, instead: &'static str) -> Refused {
+    Refused::Unfit { at: String::new(), what: what.into(), instead: Some(instead) }
+}
+
+/// What can be sent in place of an object of this class, or of an array of this dtype, as far as that is known.
+fn instead_of(name: &str) -> Option<&'static str> {
+    const KNOWN: [(&[&str], &str); 14] = [
+        (&["DataFrame"], "its columns, {name: column.to_numpy() for name, column in data.items()}"),
+        (&["Series", "Index"], "data.to_numpy(), of a dtype of numbers"),
+        (&["set", "frozenset"], "a list, sorted(data)"),
+        (&["datetime", "date", "time"], "text, data.isoformat(), or seconds, data.timestamp()"),
+        (&["timedelta"], "seconds, data.total_seconds()"),
+        (&["Timestamp"], "text, data.isoformat(), or seconds, data.timestamp()"),
+        (&["Decimal", "Fraction"], "float(data), or text, str(data)"),
+        (&["PosixPath", "WindowsPath", "Path", "UUID"], "text, str(data)"),
+        (&["generator", "range", "map", "filter", "zip", "deque", "dict_keys", "dict_values"], "list(data)"),
+        (&["function", "builtin_function_or_method", "method"], "what it gives, by calling it"),
+        (&["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array", "coo_array"], "the arrays it is made of, such as {\"data\": a.data, \"indices\": a.indices, \"indptr\": a.indptr}"),
+        (&["dtype object"], "an array of numbers, data.astype(float), or a list, data.tolist()"),
+        (&["dtype <U", "dtype |S", "dtype >U", "dtype StringDType"], "a list of texts, data.tolist()"),
+        (&["dtype datetime64", "dtype timedelta64"], "integers, data.astype(\"int64\"), and say in which unit"),
+    ];
+    let fits = |known: &&str| if known.starts_with("dtype") { name.starts_with(known) } else { name == *known };
+    KNOWN.iter().find(|(names, _)| names.iter().any(|known| fits(&known))).map(|(_, instead)| *instead)
 }
 
 fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
@@ -220,7 +248,11 @@ fn map<'py>(
     let mut nodes = Vec::new();
     for (key, value) in entries {
         let Ok(name) = key.cast::<PyString>() else {
-            return Err(unfit(format!("a dict with a key of type {}", class_name(&key))));
+            let what = format!("a dict with a key of type {}", class_name(&key));
+            return Err(unfit_but(
+                what,
+                "one with texts as keys, {str(key): value for key, value in data.items()}",
+            ));
         };
         let value = node(&value, depth).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
         nodes.push((Kept::text(name)?, value));
@@ -230,11 +262,15 @@ fn map<'py>(
 
 fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<Node, Refused> {
     if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
-        return Err(unfit("a masked array (its mask would be lost: send its data and its mask)"));
+        let instead = "{\"data\": data.data, \"mask\": data.mask}, or data.filled(value)";
+        return Err(unfit_but("a masked array (its mask would be lost)", instead));
     }
     match Placed::of(object) {
         Ok(placed) => Ok(Node::Array(Box::new(ArrayNode { placed, names, unit }))),
-        Err(NotPlaced::Unfit(what)) => Err(unfit(what)),
+        Err(NotPlaced::Unfit(what)) => {
+            let instead = what.find("dtype ").and_then(|at| instead_of(&what[at..]));
+            Err(Refused::Unfit { at: String::new(), what, instead })
+        }
         Err(NotPlaced::Swapped) => {
             let native = object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
             array(&object.call_method1("astype", (native,))?, names, unit)
@@ -272,6 +308,8 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         if !item.get_type().is(object.get_type()) {
             return node(&item, depth);
         }
+    } else if class_name(object) == "DataFrame" {
+        // It could become an array, but one without its columns' names, and often of objects.
     } else if object.hasattr(intern!(py, "__array__"))? {
         return array(&numpy.call_method1(intern!(py, "asarray"), (object,))?, Vec::new(), None);
     } else if let Ok(mapping) = object.cast::<PyMapping>() {
@@ -279,7 +317,13 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         let pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = items.extract()?;
         return map(pairs.into_iter(), depth);
     }
-    Err(unfit(format!("a value of type {}", class_name(object))))
+    let name = class_name(object);
+    let instead = if object.hasattr(intern!(py, "__dataclass_fields__"))? {
+        Some("a dict, dataclasses.asdict(data)")
+    } else {
+        instead_of(&name)
+    };
+    Err(Refused::Unfit { at: String::new(), what: format!("a value of type {name}"), instead })
 }
 
 fn class_name(object: &Bound<'_, PyAny>) -> String {

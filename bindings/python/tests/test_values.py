@@ -1,6 +1,10 @@
 """What becomes of values on their way through a message."""
 
 import collections
+import dataclasses
+import datetime
+import decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,6 +119,43 @@ def test_what_has_dunder_array_is_sent_as_one():
 def test_what_cannot_be_sent_is_refused_by_name(value, what):
     with pytest.raises(UnsendableError, match=what):
         _round_trip(value)
+
+
+class DataFrame:
+    """Stands for that of pandas, which looks like an array and is none."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([object()])
+
+
+@dataclasses.dataclass
+class Cell:
+    x: float
+
+
+@pytest.mark.parametrize(
+    ("value", "instead"),
+    [
+        (DataFrame(), "column.to_numpy()"),
+        ({1, 2}, "sorted(data)"),
+        (np.array([object()]), "data.astype(float)"),
+        (np.array(["a"]), "data.tolist()"),
+        (np.zeros(2, "datetime64[s]"), 'data.astype("int64")'),
+        (np.ma.masked_array([1.0], [True]), '{"data": data.data, "mask": data.mask}, or data.filled(value)'),
+        (datetime.datetime(2026, 1, 1), "data.isoformat()"),
+        (datetime.timedelta(1), "data.total_seconds()"),
+        (decimal.Decimal(1), "float(data)"),
+        (Path("a"), "str(data)"),
+        ((i for i in range(3)), "list(data)"),
+        (Cell(1.0), "dataclasses.asdict(data)"),
+        ({1: 2}, "str(key): value"),
+    ],
+)
+def test_a_refusal_says_on_which_port_and_what_to_send_instead(value, instead):
+    with pytest.raises(UnsendableError) as raised:
+        _round_trip({"a": value})
+    text = str(raised.value)
+    assert "(it stands at data['a']): send " in text and ' cannot be sent on port "out" ' in text and instead in text, text
 
 
 def test_a_refusal_says_where_the_value_stands():

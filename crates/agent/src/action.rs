@@ -55,6 +55,14 @@ pub enum Report {
         instance: u32,
         slots: Vec<bool>,
     },
+    /// What an endpoint that is done has used: settings by the names that were asked for, and how many messages went
+    /// out on, and were received from, channels.
+    Used {
+        instance: u32,
+        asked: Vec<String>,
+        sent: Vec<(u32, u64)>,
+        received: Vec<(u32, u64)>,
+    },
 }
 
 /// What the host of an agent wants of it.

@@ -324,6 +324,17 @@ impl Core {
                 let instance = self.meant(me, of);
                 out.push(Action::Report(Report::Said { instance, level, text }));
             }
+            Request::Used { asked, sent, received } => {
+                // What one tells wrongly of channels of others is not believed.
+                let ends = |channel: u32, sends: bool| {
+                    let channel = self.plan.channels.get(channel as usize)?;
+                    let end = if sends { channel.from } else { channel.to };
+                    (self.plan.endpoint_of(end.instance) == me).then_some(())
+                };
+                let sent = sent.into_iter().filter(|one| ends(one.0, true).is_some()).collect();
+                let received = received.into_iter().filter(|one| ends(one.0, false).is_some()).collect();
+                out.push(Action::Report(Report::Used { instance: me, asked, sent, received }));
+            }
             Request::Finished => {
                 let instance = &mut self.instances[me as usize];
                 instance.finished = true;

@@ -47,6 +47,8 @@ pub struct Custody {
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
     slabs: HashMap<(u32, u32), OwnedFd>,
+    /// When the process of an endpoint was found to have ended, ns of CLOCK_MONOTONIC; 0 for not yet.
+    gone: Vec<u64>,
 }
 
 impl Custody {
@@ -78,6 +80,7 @@ impl Custody {
             areas: (0..n).map(|_| None).collect(),
             outboxes: (0..n).map(|_| None).collect(),
             slabs: HashMap::new(),
+            gone: vec![0; n],
         })
     }
 
@@ -162,6 +165,20 @@ impl Custody {
         self.outboxes.iter().flatten().count() + self.slabs.len()
     }
 
+    /// The process of an endpoint has ended: where it had no time to write that down, its times end now.
+    pub fn process_ended(&mut self, endpoint: u32, now: u64) {
+        let gone = &mut self.gone[endpoint as usize];
+        *gone = if *gone == 0 { now } else { *gone };
+    }
+
+    /// What is read of a page, with the end that only its agent knows of.
+    fn with_end(&self, endpoint: u32, mut status: Status) -> Status {
+        if status.ended == 0 {
+            status.ended = self.gone[endpoint as usize];
+        }
+        status
+    }
+
     /// What an endpoint's timeline has gained; none before the endpoint has an area, and for one that serves many.
     pub fn timeline(&mut self, endpoint: u32) -> Option<Gained> {
         let Area { front, timeline, rows: None, .. } = self.areas[endpoint as usize].as_mut()? else {
@@ -170,16 +187,17 @@ impl Custody {
         let status = front.look();
         let intervals = timeline.take(front);
         let causes = timeline.sums(front, &status);
-        Some(Gained { status, intervals, causes })
+        Some(Gained { status: self.with_end(endpoint, status), intervals, causes })
     }
 
     /// What an instance shows of itself; none before its endpoint has an area, and for one that is elsewhere.
     pub fn status(&self, instance: u32) -> Option<Status> {
         let (endpoint, row) = self.places[instance as usize]?;
         let area = self.areas[endpoint as usize].as_ref()?;
-        match (row, &area.rows) {
-            (Some(row), Some(rows)) => rows.look(row),
-            _ => Some(area.front.look()),
-        }
+        let status = match (row, &area.rows) {
+            (Some(row), Some(rows)) => rows.look(row)?,
+            _ => area.front.look(),
+        };
+        Some(self.with_end(endpoint, status))
     }
 }

@@ -8,8 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Couples simulation codes into one multiscale model.
 #[derive(Debug, Parser)]
-#[command(name = "ligament", version, disable_help_subcommand = true)]
+#[command(name = "ligament", version)]
 struct Arguments {
+    /// When to print colours.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
+    color: crate::colour::Colour,
     #[command(subcommand)]
     command: Command,
 }
@@ -48,6 +51,8 @@ enum Command {
     PlayPart(crate::play::PlayPart),
     /// Show how a run stands: who computes, who waits for whom.
     Status(Status),
+    /// List the runs that there are: when they began, how long they took, how they ended.
+    Runs(crate::runs::Runs),
     /// Show the log of a run, or what one instance printed.
     Logs(Logs),
     /// Show what an instance has in its working directory, or one of its files, on whatever machine it runs.
@@ -80,6 +85,12 @@ enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Print the names of runs, or of the instances of one, for shells that complete them.
+    #[command(hide = true)]
+    Names {
+        /// The run.
+        run: Option<String>,
     },
     /// Print the version.
     Version,
@@ -348,6 +359,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
             return error.exit_code();
         }
     };
+    crate::colour::choose(arguments.color);
     let status = match arguments.command {
         Command::Run(run) => crate::run::run(&run),
         Command::Attach(attach) => crate::attach::attach(&attach),
@@ -359,6 +371,8 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Play(play) => crate::play::play(&play),
         Command::PlayPart(part) => crate::play::part(&part),
         Command::Status(status) => crate::client::status(&status),
+        Command::Runs(runs) => crate::runs::runs(&runs),
+        Command::Names { run } => crate::runs::names(run.as_deref()),
         Command::Logs(logs) => crate::logs::logs(&logs),
         Command::Peek(peek) => crate::peek::peek(&peek),
         Command::Timeline(timeline) => crate::timeline::timeline(&timeline),
@@ -370,7 +384,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);
-            print(&String::from_utf8_lossy(&script));
+            print(&crate::runs::with_names(shell, &String::from_utf8_lossy(&script)));
             crate::DONE
         }
         Command::Version => {

@@ -3,15 +3,18 @@
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words, Snapshots};
 use ligament_manager::{
-    find_run, in_bytes, in_seconds, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
+    find_run, in_bytes, in_count, in_seconds, Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState,
 };
 use ligament_shm::socket::{Frames, Socket, Unanswered};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
 use ligament_wire::peek::Sight;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
+/// How often somebody who waits for an answer looks whether one can still come.
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// How long the manager of a run on another machine has to say how the run stands.
 const ELSEWHERE: Duration = Duration::from_secs(5);
 
@@ -46,6 +49,37 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     // One whose end its parent has not taken notice of is still known.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
+}
+
+/// Whether the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a debugger. That can be seen
+/// on its machine only.
+pub(crate) fn is_halted(record: &RunRecord) -> bool {
+    let running = record.state == RunState::Running && is_here(record);
+    running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
+}
+
+/// What to say of a run that stands still.
+pub(crate) fn halted_in_words(record: &RunRecord) -> String {
+    format!(
+        "it stands still: its process {0} was stopped by Ctrl-Z, SIGSTOP or a debugger, and answers nobody; \"fg\" in its \
+         terminal or \"kill -CONT {0}\" lets it go on",
+        record.pid
+    )
+}
+
+/// Waits until there is something to read, unless the run stands still.
+fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), String> {
+    loop {
+        if is_halted(record) {
+            return Err(broken(record, &halted_in_words(record)));
+        }
+        let mut fds = [PollFd::new(socket, PollFlags::IN)];
+        match poll(&mut fds, Some(&GLANCE)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(broken(record, &error)),
+        }
+    }
 }
 
 /// Asks a run. None if it is not under way any more.
@@ -93,6 +127,10 @@ fn question_and_answer(
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
     };
+    let broken = |what: &dyn std::fmt::Display| broken(record, what);
+    if is_halted(record) {
+        return Err(broken(&halted_in_words(record)));
+    }
     let mut socket = match Socket::connect(address) {
         Ok(socket) => socket,
         Err(Unanswered::Nobody(_)) => return Ok(None),
@@ -101,10 +139,9 @@ fn question_and_answer(
     let token = std::fs::read_to_string(run.token())
         .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
     let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
-    let frame = socket
-        .send(&to_bytes(&request))
-        .and_then(|()| socket.receive())
-        .map_err(|error| broken(record, &error))?;
+    socket.send(&to_bytes(&request)).map_err(|error| broken(&error))?;
+    wait_for_answer(&socket, record)?;
+    let frame = socket.receive().map_err(|error| broken(&error))?;
     match from_bytes(&frame.bytes)? {
         Notice::Refused { why } => Err(why),
         answer => Ok(Some(answer)),
@@ -115,7 +152,11 @@ fn question_and_answer(
 pub(crate) fn status(arguments: &Status) -> i32 {
     let told = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
-        let mut now = ask(&run, &record, Question::Status)?;
+        let mut now = match ask(&run, &record, Question::Status) {
+            // How it stood is known all the same.
+            Err(_) if is_halted(&record) => None,
+            answer => answer?,
+        };
         if now.is_none() && record.state == RunState::Running && !is_here(&record) {
             now = Snapshots::of(&run).one_within(ELSEWHERE);
         }
@@ -126,9 +167,17 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
     };
     let unanswered = now.is_none() && record.state == RunState::Running;
-    let lost = unanswered && is_here(&record);
+    let halted = unanswered && is_halted(&record);
+    let lost = unanswered && is_here(&record) && !halted;
     let mut json = now.unwrap_or_else(|| serde_json::to_value(&record).unwrap_or_default());
-    if lost {
+    if halted {
+        let known = journalled(&run, &record);
+        json["halted"] = true.into();
+        json["instances"] = serde_json::to_value(&known).unwrap_or_default();
+        json["last"] =
+            Journal::last(&run.journal()).pop().and_then(|last| serde_json::to_value(last).ok()).into();
+        record.instances = known;
+    } else if lost {
         // Manager and agent are gone and had no time to say so.
         json["state"] = "lost".into();
         json["last"] =
@@ -143,6 +192,7 @@ pub(crate) fn status(arguments: &Status) -> i32 {
         return crate::DONE;
     }
     let state = match (lost, unanswered) {
+        _ if halted => format!("{}; {}", halted_in_words(&record), last_sign(&run)),
         (true, _) => format!("lost: {}", lost_in_words(&run, &record)),
         (false, true) => {
             format!("{} on {}, as it last wrote down; {}", record.state.name(), record.host, last_sign(&run))
@@ -163,6 +213,29 @@ pub(crate) fn status(arguments: &Status) -> i32 {
     text.push_str(&of_instances(record.instances));
     print(&text);
     crate::DONE
+}
+
+/// The instances of a run as its journal knows them: which were started, take part, or have ended. What they do now it does
+/// not know.
+fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord> {
+    // As they stood when somebody last watched, if somebody did.
+    let told = std::fs::read_to_string(run.status()).ok();
+    let told = told.and_then(|text| serde_json::from_str::<RunRecord>(&text).ok());
+    let mut known = told.map_or_else(|| record.instances.clone(), |told| told.instances);
+    for entry in Journal::last(&run.journal()) {
+        let (name, state) = match entry.event {
+            Event::Started { instance, .. } => (instance, "started"),
+            Event::Registered { instance, .. } => (instance, "registered"),
+            Event::Ended { instance, clean, .. } => (instance, if clean { "done" } else { "failed" }),
+            _ => continue,
+        };
+        match known.iter_mut().find(|one| one.name == name) {
+            Some(one) if one.total == 0.0 || state == "done" || state == "failed" => one.state = state.into(),
+            Some(_) => {}
+            None => known.push(InstanceRecord { name, state: state.into(), ..InstanceRecord::default() }),
+        }
+    }
+    known
 }
 
 /// A line for each instance; of many, how many are in each state, and those that have waited longest.
@@ -204,8 +277,12 @@ pub(crate) fn of_instances(mut instances: Vec<InstanceRecord>) -> String {
         if let Some(time) = instance.model_time {
             text.push_str(&format!(", model time {time}"));
         }
-        let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
-        text.push_str(&format!(", sent {sent} ({bytes}), received {}\n", instance.received_messages));
+        if instance.total > 0.0 {
+            let (sent, bytes) = (instance.sent_messages, in_bytes(instance.sent_bytes as f64));
+            let (sent, received) = (in_count(sent as f64), in_count(instance.received_messages as f64));
+            text.push_str(&format!(", sent {sent} ({bytes}), received {received}"));
+        }
+        text.push('\n');
     }
     text
 }

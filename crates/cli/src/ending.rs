@@ -2,7 +2,7 @@
 
 use crate::arguments::print;
 use crate::runtime::LAST_LINES;
-use ligament_manager::{in_seconds, summary_table, RunDirectory, RunRecord, RunState};
+use ligament_manager::{in_seconds, some_of, summary_table, RunDirectory, RunRecord, RunState, UnaskedRecord};
 
 /// More instances than this are shown by component.
 const MOST_ROWS: usize = 40;
@@ -54,18 +54,93 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
                 crate::say(&format!("the last lines of {instance} ({}):", file.display()));
                 lines.iter().for_each(|line| crate::say(&format!("  {line}")));
             }
+            for line in how_to_trace(run, record, instance) {
+                crate::say(&line);
+            }
         }
     }
+    let remarks = remarks(record, run);
     if telling == Telling::All {
         if record.reason.is_none() {
             print(&format!("{}: {} after {took}\n", record.run, record.state.name()));
         }
         print(&format!("\n{}\n", summary_table(&record.instances, MOST_ROWS)));
+        remarks.iter().for_each(|remark| print(&format!("{remark}\n")));
         print(&format!("run directory: {}\n", shown(run.path())));
     } else if record.state != RunState::Done {
+        remarks.iter().for_each(|remark| crate::say(remark));
         crate::say(&format!("run directory: {}", shown(run.path())));
+    } else {
+        remarks.iter().for_each(|remark| crate::say(remark));
     }
     exit_status(record.state)
+}
+
+/// How to find the place in the code at which an instance crashed, if it did.
+fn how_to_trace(run: &RunDirectory, record: &RunRecord, instance: &str) -> Vec<String> {
+    const FAULTS: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
+    // Of an exception that nobody caught, and that was reported, the reason is known.
+    if record.reason.as_ref().is_some_and(|why| why.contains("reported an error")) {
+        return Vec::new();
+    }
+    let exit = record.instances.iter().find(|one| one.name == instance).and_then(|one| one.exit.as_deref());
+    let Some(fault) = FAULTS.iter().find(|fault| exit.is_some_and(|exit| exit.contains(**fault))) else {
+        return Vec::new();
+    };
+    let model = record.model_files.first().map_or("MODEL", String::as_str);
+    let mut lines = vec![
+        format!("{instance} crashed ({fault}); to see where, run it in a debugger:"),
+        format!("  ligament run {model} --manual '{instance}'"),
+        "  and in another terminal, with its program and arguments:".to_owned(),
+        format!("  ligament join latest '{instance}' -- gdb -ex run -ex backtrace --args PROGRAM ARGUMENTS"),
+        "a code in Python shows its line itself with PYTHONFAULTHANDLER=1 in its environment".to_owned(),
+    ];
+    let entries = std::fs::read_dir(run.workdir(instance)).into_iter().flatten().flatten();
+    let core = entries.map(|entry| entry.path()).find(|path| {
+        path.file_name().is_some_and(|name| name == "core" || name.to_string_lossy().starts_with("core."))
+    });
+    lines.push(match core {
+        Some(core) => format!("it left a core file: gdb PROGRAM {}", shown(&core)),
+        None => "it left no core file here; \"ulimit -c unlimited\" before the run allows one, and \"coredumpctl gdb\" finds \
+                 it where the system keeps them"
+            .to_owned(),
+    });
+    lines
+}
+
+/// What is worth a second look, a line each.
+fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
+    const MOST: usize = 5;
+    let mut lines = Vec::new();
+    for one in record.unreceived.iter().take(MOST) {
+        let were = if one.messages == 1 { "1 message was" } else { &format!("{} messages were", one.messages) };
+        lines.push(format!("warning: {were} never received on the conduit {}: {}", one.from, one.to));
+    }
+    if let Some(more) = record.unreceived.len().checked_sub(MOST).filter(|more| *more > 0) {
+        lines.push(format!("warning: the same on {more} more conduits; run.json has all"));
+    }
+    let (given, of_model): (Vec<_>, Vec<_>) = record.unasked_settings.iter().partition(|one| one.given);
+    for one in given {
+        let advice = one.meant.as_ref().map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
+        lines.push(format!("warning: the setting \"{}\" was never asked for{advice}", one.name));
+    }
+    if !of_model.is_empty() {
+        let name = |one: &&UnaskedRecord| match &one.meant {
+            Some(meant) => format!("{} (did you mean \"{meant}\"?)", one.name),
+            None => one.name.clone(),
+        };
+        let names: Vec<String> = of_model.iter().map(name).collect();
+        lines.push(format!("settings of the model that nobody asked for: {}", some_of(&names, MOST)));
+    }
+    for one in record.warnings.iter().take(MOST) {
+        let times = if one.times > 1 { format!(" ({} times)", one.times) } else { String::new() };
+        lines.push(format!("warning: {}: {}{times}", one.who, one.text.trim_end()));
+    }
+    let more = record.warnings.len().saturating_sub(MOST) as u64 + record.more_warnings;
+    if more > 0 {
+        lines.push(format!("warning: … and {more} more, in {}", shown(&run.log())));
+    }
+    lines
 }
 
 /// A path as seen from here, if that is shorter.

@@ -3,7 +3,7 @@
 use crate::arguments::Logs;
 use crate::client::{is_alive, is_here, record_of};
 use crate::peek::Files;
-use ligament_manager::{find_run, read_output, RunDirectory, RunLog, RunState};
+use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
 use std::io::Write;
@@ -14,6 +14,7 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
     let shown = meant(arguments).and_then(|(run, instance)| {
         let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
         let files = Files::of(&run, instance)?;
+        say_if_silent(&run, instance);
         match files.may_be_elsewhere() {
             true => files.show("output.log", 0, arguments.follow),
             false => show(&run, &run.output(instance), arguments.follow),
@@ -35,8 +36,26 @@ fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), String> {
         if latest.home(&arguments.run).is_dir() {
             return Ok((latest, Some(&arguments.run)));
         }
+        // Neither a run nor an instance, but a component with copies.
+        let copies = format!("{}[", arguments.run);
+        if instances_of(&latest).iter().any(|name| name.starts_with(&copies)) {
+            return Err(no_such_instance(&latest, &arguments.run));
+        }
     }
     Ok((found?, arguments.instance.as_deref()))
+}
+
+/// An empty answer could mean anything.
+fn say_if_silent(run: &RunDirectory, instance: &str) {
+    let empty = std::fs::metadata(run.output(instance)).map_or(true, |file| file.len() == 0);
+    let Ok(record) = record_of(run) else { return };
+    let elsewhere = record.domains.iter().any(|domain| domain.scratch.is_some());
+    match record.state {
+        RunState::Running if empty && !elsewhere => crate::say(&format!("{instance}: no output yet")),
+        RunState::Running => {}
+        _ if empty => crate::say(&format!("{instance} printed nothing")),
+        _ => {}
+    }
 }
 
 fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {

@@ -4,7 +4,7 @@
 use crate::arguments::{print, Peek};
 use crate::client::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
-use ligament_manager::{find_run, in_bytes, RunDirectory, RunState};
+use ligament_manager::{find_run, in_bytes, no_such_instance, RunDirectory, RunState};
 use ligament_wire::peek::{Entry, Sight, MOST};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -27,11 +27,17 @@ pub(crate) fn peek(arguments: &Peek) -> i32 {
         match files.see(&path, 0, 0)?.0 {
             Sight::Nothing(why) => Err(why),
             Sight::Directory(entries) => {
+                if entries.is_empty() && !arguments.json {
+                    crate::say(&format!("{} is empty", arguments.file.as_deref().unwrap_or("its directory")));
+                }
                 print(&listing(&entries, arguments.json));
                 Ok(())
             }
             Sight::File { .. } if arguments.json => Err("only a directory is shown as JSON".to_owned()),
             Sight::File { size, .. } => {
+                if size == 0 {
+                    crate::say(&format!("{} is empty", arguments.file.as_deref().unwrap_or("the file")));
+                }
                 let from = match (arguments.bytes, arguments.lines) {
                     (Some(bytes), _) => size.saturating_sub(bytes),
                     (None, Some(lines)) => files.last_lines(&path, size, lines)?,
@@ -93,14 +99,7 @@ impl<'a> Files<'a> {
         if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
             return Ok(Files { run, instance });
         }
-        let mut names: Vec<String> = std::fs::read_dir(run.path().join("instances"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort_unstable();
-        Err(format!("{} has no instance \"{instance}\"; it has {}", run.name(), names.join(", ")))
+        Err(no_such_instance(run, instance))
     }
 
     /// Whether they may be elsewhere than in the run directory now.

@@ -63,6 +63,11 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         show,
         terminal: Terminal::MayGo,
         model_files: arguments.models.clone(),
+        settings: arguments
+            .settings
+            .iter()
+            .filter_map(|set| Some(set.split_once('=')?.0.trim().into()))
+            .collect(),
         model_text,
         for_group: arguments.sharing.is_with_group(&site),
     };

@@ -1,6 +1,6 @@
 //! The view on a terminal while a model runs: one line for each component, drawn again in place.
 
-use ligament_manager::{component_of, in_bytes, in_seconds, InstanceRecord, Standing};
+use ligament_manager::{component_of, in_bytes, in_count, in_seconds, InstanceRecord, Standing};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 
@@ -36,11 +36,7 @@ impl View {
     pub fn on_terminal() -> Option<View> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        able.then(|| View {
-            lines: 0,
-            history: VecDeque::new(),
-            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        })
+        able.then(|| View { lines: 0, history: VecDeque::new(), colour: crate::colour::wanted(true) })
     }
 
     /// Takes it off the screen.
@@ -64,12 +60,12 @@ impl View {
         self.lines = 0;
     }
 
-    /// Draws it: how the instances stand at a time, in ns since any moment.
-    pub fn draw(&mut self, instances: &[InstanceRecord], now: u64) {
+    /// Draws it: how the instances of a run stand that has taken so many seconds, at a time in ns since any moment.
+    pub fn draw(&mut self, run: &str, seconds: f64, instances: &[InstanceRecord], now: u64) {
         let (columns, rows) = rustix::termios::tcgetwinsize(std::io::stderr())
             .map_or((80, 24), |size| (usize::from(size.ws_col).max(20), usize::from(size.ws_row).max(4)));
-        let mut lines = vec![self.totals(instances, now)];
-        lines.extend(self.body(instances, rows - 2));
+        let mut lines = vec![headline(run, seconds, instances), self.totals(instances, now)];
+        lines.extend(self.body(instances, rows.saturating_sub(3).max(1), columns - 1));
         let mut text = self.erase();
         for line in &lines {
             text.push_str(&cut(line, columns - 1));
@@ -91,15 +87,15 @@ impl View {
         let rate = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
         let done = instances.iter().filter(|one| one.state == Standing::Done.name()).count();
         format!(
-            "{:.0} messages/s, {}/s; {done} of {} done",
-            rate(messages, old_messages),
+            "{done} of {} done; {} messages/s, {}/s",
+            in_count(instances.len() as f64),
+            in_count(rate(messages, old_messages)),
             in_bytes(rate(bytes, old_bytes)),
-            instances.len()
         )
     }
 
     /// A line for each instance if there is room, else for each component, else for the first components.
-    fn body(&self, instances: &[InstanceRecord], room: usize) -> Vec<String> {
+    fn body(&self, instances: &[InstanceRecord], room: usize, columns: usize) -> Vec<String> {
         let mut groups = groups(instances, instances.len() <= room);
         let hidden = groups.len().saturating_sub(room);
         if hidden > 0 {
@@ -113,47 +109,89 @@ impl View {
             }
         }
         let [name, bar, time, sent] = widths;
-        let line = |(row, group)| {
-            let [n, b, t, s]: &[String; 4] = row;
-            format!("{n:<name$}  {b:<bar$}  {t:<time$}  {s:<sent$}  {}", self.state(group))
+        // The state stands before what may be cut: it is what one looks for.
+        let states: Vec<(&str, String)> = groups.iter().map(state).collect();
+        let longest = states.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let name = name.min(columns / 2);
+        let width = longest.min(columns.saturating_sub(name + 2));
+        let line = |(row, (code, text)): (&[String; 4], &(&str, String))| {
+            let [n, b, t, s] = row;
+            let (n, text) = (cut(n, name), format!("{:<width$}", cut(text, width)));
+            let text = match self.colour && !code.is_empty() {
+                true => format!("\x1b[{code}m{text}\x1b[0m"),
+                false => text,
+            };
+            format!("{n:<name$}  {text}  {b:<bar$}  {t:<time$}  {s:<sent$}").trim_end().to_owned()
         };
-        let mut lines: Vec<String> = cells.iter().zip(&groups).map(line).collect();
+        let mut lines: Vec<String> = cells.iter().zip(&states).map(line).collect();
         if hidden > 0 {
             lines.push(format!("… and {} more", hidden + 1));
         }
         lines
     }
+}
 
-    fn state(&self, group: &Group<'_>) -> String {
-        let paint = |code: &str, text: String| match self.colour {
-            true => format!("\x1b[{code}m{text}\x1b[0m"),
-            false => text,
-        };
-        // A wait shorter than this is the pulse of a healthy run.
-        const LONG: f64 = 0.5;
-        let longest = group
-            .all
-            .iter()
-            .filter(|record| record.waits_since.is_some_and(|since| since >= LONG))
-            .max_by(|a, b| a.waits_since.unwrap_or(0.0).total_cmp(&b.waits_since.unwrap_or(0.0)));
-        if let Some(record) = longest {
-            let (port, since) = (record.waits_for.as_deref().unwrap_or("?"), record.waits_since.unwrap_or(0.0));
-            let who = if group.all.len() > 1 { format!("{} ", record.name) } else { String::new() };
-            return paint("33", format!("{who}{} {port} since {}", record.state, in_seconds(since)));
+/// The longest wait of these, if it is not the pulse of a healthy run.
+fn longest_wait(all: &[InstanceRecord]) -> Option<(&InstanceRecord, f64)> {
+    const LONG: f64 = 0.5;
+    let waits = all.iter().filter_map(|one| Some((one, one.waits_since.filter(|since| *since >= LONG)?)));
+    waits.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The run's name, how long it has taken, how long it will take if that is known, and the longest wait.
+fn headline(run: &str, seconds: f64, instances: &[InstanceRecord]) -> String {
+    let mut text = format!("{run}: {}", roughly(seconds));
+    if let Some(left) = left(seconds, instances) {
+        text.push_str(&format!(", about {} left", roughly(left)));
+    }
+    if let Some((one, since)) = longest_wait(instances) {
+        let port = one.waits_for.as_deref().unwrap_or("?");
+        text.push_str(&format!("; longest wait: {} for {port}, {}", one.name, roughly(since)));
+    }
+    text
+}
+
+/// Seconds, where fractions only flicker.
+fn roughly(seconds: f64) -> String {
+    match seconds {
+        s if s < 59.5 => format!("{s:.0} s"),
+        s => in_seconds(s),
+    }
+}
+
+/// How long a run will still take, s, if its instances go on as fast as they did and all tell how far they will go.
+fn left(seconds: f64, instances: &[InstanceRecord]) -> Option<f64> {
+    /// Before that nothing can be said.
+    const SOON: (f64, f64) = (2.0, 0.01);
+    let part = |one: &InstanceRecord| match (one.model_time, one.model_end) {
+        _ if one.state == Standing::Done.name() => Some(1.0),
+        (Some(time), Some(end)) if end > 0.0 && time >= 0.0 => Some(time / end),
+        _ => None,
+    };
+    let least = instances.iter().map(part).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)?;
+    let known = seconds >= SOON.0 && (SOON.1..1.0).contains(&least);
+    known.then(|| seconds * (1.0 - least) / least)
+}
+
+/// How some instances stand together: a colour's code, or none, and the text.
+fn state(group: &Group<'_>) -> (&'static str, String) {
+    if let Some((record, since)) = longest_wait(group.all) {
+        let port = record.waits_for.as_deref().unwrap_or("?");
+        let who = if group.all.len() > 1 { format!("{} ", record.name) } else { String::new() };
+        return ("33", format!("{who}{} {port} since {}", record.state, roughly(since)));
+    }
+    for (standing, code) in [(Standing::Failed, "31"), (Standing::Stopped, "33")] {
+        if group.has(&standing) {
+            return (code, standing.name().to_owned());
         }
-        for (standing, code) in [(Standing::Failed, "31"), (Standing::Stopped, "33")] {
-            if group.has(&standing) {
-                return paint(code, standing.name().to_owned());
-            }
-        }
-        if group.count(&Standing::Done) == group.all.len() {
-            return paint("32", "done".to_owned());
-        }
-        match (group.has(&Standing::Starting), group.has(&Standing::NotStarted)) {
-            (false, false) => "running".to_owned(),
-            (false, true) => paint("33", "waits to be started by hand".to_owned()),
-            (true, _) => "starting".to_owned(),
-        }
+    }
+    if group.count(&Standing::Done) == group.all.len() {
+        return ("32", "done".to_owned());
+    }
+    match (group.has(&Standing::Starting), group.has(&Standing::NotStarted)) {
+        (false, false) => ("", "running".to_owned()),
+        (false, true) => ("33", "waits to be started by hand".to_owned()),
+        (true, _) => ("", "starting".to_owned()),
     }
 }
 
@@ -172,7 +210,7 @@ fn cells(group: &Group<'_>) -> [String; 4] {
     };
     let sent: u64 = group.all.iter().map(|one| one.sent_messages).sum();
     let bytes: u64 = group.all.iter().map(|one| one.sent_bytes).sum();
-    [group.name.clone(), bar, time, format!("sent {sent} ({})", in_bytes(bytes as f64))]
+    [group.name.clone(), bar, time, format!("sent {} ({})", in_count(sent as f64), in_bytes(bytes as f64))]
 }
 
 /// A number in a few characters.
@@ -228,7 +266,39 @@ fn cut(line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, short};
+    use super::{cut, headline, short, View};
+    use ligament_manager::InstanceRecord;
+    use std::collections::VecDeque;
+
+    fn instance(name: &str, state: &str) -> InstanceRecord {
+        let (name, state) = (name.to_owned(), state.to_owned());
+        InstanceRecord { name, state, model_time: Some(2.0), model_end: Some(8.0), ..InstanceRecord::default() }
+    }
+
+    #[test]
+    fn the_first_line_says_which_run_how_long_what_is_left_and_the_longest_wait() {
+        let mut waits = instance("micro", "waiting to receive");
+        (waits.waits_for, waits.waits_since) = (Some("macro.out".into()), Some(65.0));
+        let both = [instance("macro", "computing"), waits];
+        let text = headline("pair", 100.0, &both);
+        assert_eq!(
+            text,
+            "pair: 1 min 40 s, about 5 min 0 s left; longest wait: micro for macro.out, 1 min 5 s"
+        );
+        let unknown = InstanceRecord { model_end: None, ..instance("macro", "computing") };
+        assert_eq!(headline("pair", 3.0, &[unknown]), "pair: 3 s");
+    }
+
+    #[test]
+    fn the_state_is_not_what_a_narrow_window_cuts() {
+        let view = View { lines: 0, history: VecDeque::new(), colour: false };
+        let all = [instance("a_component_of_a_long_name", "failed"), instance("micro", "computing")];
+        for columns in [30, 40, 80] {
+            let lines = view.body(&all, 10, columns);
+            let lines: Vec<String> = lines.iter().map(|line| cut(line, columns)).collect();
+            assert!(lines[0].contains("failed") && lines[1].contains("running"), "{columns}: {lines:?}");
+        }
+    }
 
     #[test]
     fn model_times_are_short() {

@@ -174,6 +174,35 @@ impl Carrier {
         }
     }
 
+    /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody numbers.
+    pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
+        match self {
+            Carrier::Own(endpoint) => Some(endpoint.sent_on().collect()),
+            Carrier::Shared(_) => None,
+        }
+    }
+
+    /// As `Endpoint::received_from`, by index.
+    pub fn received_from(&self) -> Option<Vec<(u32, u64)>> {
+        match self {
+            Carrier::Own(endpoint) => Some(endpoint.received_from().collect()),
+            Carrier::Shared(_) => None,
+        }
+    }
+
+    /// Tells the agent what was used. A process that runs many instances does so when all of them are over.
+    pub fn tell_use(
+        &mut self,
+        asked: Vec<String>,
+        sent: Vec<(u32, u64)>,
+        received: Vec<(u32, u64)>,
+    ) -> Result<(), ShmError> {
+        match self {
+            Carrier::Own(endpoint) => endpoint.custodian().tell(&Request::Used { asked, sent, received }),
+            Carrier::Shared(_) => Ok(()),
+        }
+    }
+
     /// Signs off. A process that runs many instances does so when all of them are over.
     pub fn sign_off(&mut self) -> Result<(), ShmError> {
         match self {

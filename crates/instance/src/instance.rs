@@ -11,12 +11,12 @@ use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::line::{AgentLine, Identity, Registered};
-use ligament_shm::Endpoint;
+use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::CString;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How important a line in the run's log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +59,7 @@ pub struct Instance {
     run: Arc<str>,
     base: Arc<Settings>,
     pub(crate) overlays: Overlays,
+    asked: Option<Asked>,
     pub(crate) flags: Flags,
     pub(crate) order: OrderWatch,
     /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
@@ -80,7 +81,30 @@ pub struct Instance {
 pub(crate) struct Common {
     run: Arc<str>,
     settings: Arc<Settings>,
+    /// Where the agent wants to know of them.
+    pub asked: Option<Asked>,
     flags: Flags,
+}
+
+/// The names of settings that were asked for in this process, or `*`: so a misspelt setting is found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked(Arc<Mutex<BTreeSet<String>>>);
+
+impl Asked {
+    /// For all settings, whatever their names.
+    const ALL: &'static str = "*";
+
+    fn note(&self, name: &str) {
+        let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains(name) {
+            names.insert(name.to_owned());
+        }
+    }
+
+    /// All of them.
+    pub fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
 }
 
 impl Common {
@@ -94,7 +118,8 @@ impl Common {
             .ok()
             .and_then(|value| from_value(&value))
             .ok_or_else(|| Error::System("the agent sent settings that cannot be read".into()))?;
-        Ok(Common { run: welcome.run.as_str().into(), settings: Arc::new(settings), flags })
+        let asked = (welcome.hears_use == Some(true)).then(Asked::default);
+        Ok(Common { run: welcome.run.as_str().into(), settings: Arc::new(settings), asked, flags })
     }
 }
 
@@ -149,6 +174,7 @@ impl Instance {
             run: common.run.clone(),
             base: common.settings.clone(),
             overlays: Overlays::default(),
+            asked: common.asked.clone(),
             flags: common.flags,
             order: OrderWatch::new(),
             initial: HashMap::new(),
@@ -286,6 +312,7 @@ impl Instance {
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
         let reference = Reference::new(name)
             .map_err(|error| Error::SettingUnset(format!("\"{name}\" is no name for a setting: {error}")))?;
+        self.asked.iter().for_each(|asked| asked.note(name));
         let layers = [self.overlays.current(), &*self.base];
         let found = match wanted {
             Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
@@ -304,6 +331,7 @@ impl Instance {
 
     /// The names of the settings that this instance can ask for.
     pub fn list_settings(&self) -> Vec<String> {
+        self.asked.iter().for_each(|asked| asked.note(Asked::ALL));
         let mut all = Settings::clone(&self.base);
         all.update(self.overlays.current());
         all.names_for(&self.name)
@@ -393,13 +421,15 @@ impl Instance {
             return Ok(());
         }
         self.over = true;
+        // Before their ends, which count too.
+        let sent = self.endpoint.sent_on();
         for port in 0..self.table.ports.len() {
             if self.table.ports[port].operator.sends() {
                 self.end_conduits(port)?;
             }
         }
         self.endpoint.end(false);
-        let told = self.endpoint.sign_off();
+        let told = self.tell_use(sent.unwrap_or_default()).and_then(|()| self.endpoint.sign_off());
         told.map_err(|error| Error::during(error, || "signing off".into()))
     }
 
@@ -432,6 +462,31 @@ impl Instance {
             }
         }
         Ok(())
+    }
+
+    /// Tells the agent which settings were asked for, and how many messages went where.
+    fn tell_use(&mut self, mut sent: Vec<(u32, u64)>) -> Result<(), ShmError> {
+        let Some(asked) = &self.asked else { return Ok(()) };
+        let names = asked.names();
+        let mut received = self.endpoint.received_from().unwrap_or_default();
+        // Taken in by `reuse_instance`, and never handed to the code.
+        for &(port, slot) in self.initial.keys() {
+            let channel = self.table.ports[port].slots.get(slot).and_then(|channels| channels.first());
+            if let Some((_, count)) = channel.and_then(|&channel| received.get_mut(channel)) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        // Beside their messages, these carry marks that say which slot is meant.
+        let marked = |sends: bool| {
+            let ports = self.table.ports.iter().filter(move |port| port.operator.sends() == sends);
+            ports.filter_map(|port| port.resizable.as_ref()).flat_map(|shared| shared.channels.iter().copied())
+        };
+        for (sends, counts) in [(true, &mut sent), (false, &mut received)] {
+            let marked: BTreeSet<usize> = marked(sends).collect();
+            let mut index = 0..;
+            counts.retain(|_| index.next().is_some_and(|index| !marked.contains(&index)));
+        }
+        self.endpoint.tell_use(names, sent, received)
     }
 
     /// It is over without having ended: the run fails, and not because of it.

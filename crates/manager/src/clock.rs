@@ -33,6 +33,19 @@ impl Moment {
         format!("{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z")
     }
 
+    /// What `rfc3339` wrote.
+    pub fn of_rfc3339(text: &str) -> Option<Moment> {
+        let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        // As in `fields`, the other way round.
+        let y = year.checked_sub(u64::from(month <= 2))?;
+        let (era, yoe) = (y / 400, y % 400);
+        let doy = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
+        let days = (era * 146_097 + yoe * 365 + yoe / 4 - yoe / 100 + doy).checked_sub(719_468)?;
+        let seconds = (days * 24 + number(11, 13)?) * 3600 + number(14, 16)? * 60 + number(17, 19)?;
+        Some(Moment(seconds * 1000 + number(20, 23)?))
+    }
+
     /// For the name of a directory: `20261121-030405`.
     pub fn compact(self) -> String {
         let [y, mo, d, h, mi, s, _] = self.fields();
@@ -54,6 +67,7 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(Moment(seconds * 1000).rfc3339(), text);
+            assert_eq!(Moment::of_rfc3339(text), Some(Moment(seconds * 1000)));
         }
         assert_eq!(Moment(1_767_225_599_000).compact(), "20251231-235959");
     }

@@ -7,8 +7,11 @@ use crate::log::Level;
 use crate::names::Names;
 use crate::observation::{Observation, Standing};
 use crate::record::{InstanceRecord, RunRecord, RunState};
+use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::in_bytes;
 use ligament_agent::{Exit, InstanceView, Order, Outcome, Plan, Report};
+use ligament_model::{Reference, Settings};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How often to look for instances that wait for each other.
@@ -44,6 +47,8 @@ pub struct Manager<N> {
     endpoints: Vec<u32>,
     exits: Vec<Option<Exit>>,
     watch: Watch,
+    /// What endpoints have used that are done.
+    used: BTreeMap<u32, Used>,
     /// The deadlock for which the run ends, if it does.
     deadlock: Option<Deadlock>,
     /// How the run ends, once it does.
@@ -60,6 +65,7 @@ impl<N: Names> Manager<N> {
             endpoints: (0..plan.instances.len() as u32).map(|one| plan.endpoint_of(one)).collect(),
             exits: vec![None; plan.instances.len()],
             watch: Watch::new(channels),
+            used: BTreeMap::new(),
             deadlock: None,
             ending: None,
         }
@@ -90,6 +96,11 @@ impl<N: Names> Manager<N> {
             }
             // Of those elsewhere the head's own agent is told.
             Report::Slots { .. } => return None,
+            Report::Used { instance, asked, sent, received } => {
+                let asked = asked.into_iter().collect();
+                self.used.insert(instance, Used { asked, sent, received });
+                return None;
+            }
             Report::Exited { instance, exit } => {
                 for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == instance) {
                     *own = Some(exit);
@@ -205,6 +216,25 @@ impl<N: Names> Manager<N> {
     pub fn fill(&self, record: &mut RunRecord, seen: &[Observation]) {
         record.instances = self.records(seen);
         record.deadlock = self.deadlock.iter().flat_map(|found| explain::records(found, &self.names)).collect();
+    }
+
+    /// Writes into the record of a run that is done what is worth a second look, if all have told what they used: the
+    /// run's settings, of which it was `given` some by hand.
+    pub fn remark(&self, record: &mut RunRecord, settings: &Settings, given: &[String]) {
+        if record.state != RunState::Done || self.endpoints.iter().any(|one| !self.used.contains_key(one)) {
+            return;
+        }
+        let used: Vec<&Used> = self.used.values().collect();
+        record.unreceived = unreceived(&used, &self.names);
+        let instances = 0..self.endpoints.len() as u32;
+        let named: Vec<Option<Reference>> =
+            instances.map(|one| Reference::new(&self.names.instance(one)).ok()).collect();
+        let asked: Vec<_> = named
+            .iter()
+            .zip(&self.endpoints)
+            .filter_map(|(name, endpoint)| Some((name.as_ref()?, &self.used.get(endpoint)?.asked)))
+            .collect();
+        record.unasked_settings = unasked(settings, given, &asked);
     }
 
     /// Writes into the record how the run has ended, and why; gives the last line of the log. How an instance's

@@ -467,6 +467,66 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
     })
 }
 
+/// What lies in a directory of runs, by name.
+pub fn runs_in(runs: &Path) -> Vec<RunDirectory> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    names.retain(|name| name != LATEST && !name.to_string_lossy().starts_with('.'));
+    names.sort_unstable();
+    names
+        .into_iter()
+        .map(|name| RunDirectory { path: runs.join(name) })
+        .filter(|run| run.path.is_dir())
+        .collect()
+}
+
+/// The names of a run's instances, those of light programs included.
+pub fn instances_of(run: &RunDirectory) -> Vec<String> {
+    let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+    let own = entries(run.path.join("instances")).map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let light = entries(run.path.join(LIGHT)).flat_map(|entry| {
+        let names = fs::read_to_string(entry.path().join(RUNS_THESE)).unwrap_or_default();
+        names.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let mut names: Vec<String> = own.chain(light).collect();
+    // By their numbers, as people count: micro[2] before micro[10].
+    names.sort_by_cached_key(|name| {
+        let stem = name.split('[').next().unwrap_or_default().to_owned();
+        let numbers = name.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok());
+        (stem, numbers.collect::<Vec<u64>>(), name.clone())
+    });
+    names
+}
+
+/// What to say of an instance that a run does not have: which was meant, or which it has.
+pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> String {
+    const MOST: usize = 8;
+    let names = instances_of(run);
+    let copies: Vec<String> = names
+        .iter()
+        .filter(|name| name.split_once('[').is_some_and(|(stem, _)| stem == wanted))
+        .cloned()
+        .collect();
+    let quoted = |name: &String| format!("\"{name}\"");
+    match &copies[..] {
+        [] => match ligament_model::nearest(wanted, names.iter().map(String::as_str)) {
+            Some(meant) => format!("{} has no instance \"{wanted}\"; did you mean \"{meant}\"?", run.name()),
+            None => {
+                format!("{} has no instance \"{wanted}\"; it has {}", run.name(), crate::some_of(&names, MOST))
+            }
+        },
+        [only] => format!("{} has no instance \"{wanted}\"; did you mean \"{only}\"?", run.name()),
+        several => {
+            let several: Vec<String> = several.iter().map(quoted).collect();
+            format!(
+                "{} has no instance \"{wanted}\"; did you mean one of {}?",
+                run.name(),
+                crate::some_of(&several, MOST)
+            )
+        }
+    }
+}
+
 /// Finds a run by what a user calls it: a path, a name under `runs`, or `latest`.
 ///
 /// # Errors

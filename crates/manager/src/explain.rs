@@ -107,7 +107,21 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
     if let [only] = &members[..] {
         return format!("{} has to send before it receives from itself", names.instance(only.instance));
     }
-    "one of them has to send before it receives".to_owned()
+    // Whoever sends what another one waits for, and at which of its own ports it waits itself.
+    let first = members.iter().find_map(|wait| {
+        let [(_, port)] = &ports(wait, names)[..] else { return None };
+        let sender = wait.ways.first()?.on;
+        let theirs = members.iter().find(|one| one.instance == sender && one.lack == Lack::Message)?;
+        let [(at, _)] = &ports(theirs, names)[..] else { return None };
+        (wait.lack == Lack::Message).then(|| (names.instance(sender), port.clone(), at.clone()))
+    });
+    match first {
+        Some((who, port, at)) => format!(
+            "one of them has to send before it receives: for example {who} at {port}, before it waits at {at}. If the \
+             first messages went well, one loop goes on for longer than the other, or waits for more than is sent"
+        ),
+        None => "one of them has to send before it receives".to_owned(),
+    }
 }
 
 /// The waits for the record: those in the knot first.

@@ -14,6 +14,7 @@ mod names;
 mod observation;
 mod output;
 mod record;
+mod remarks;
 mod summary;
 pub mod timeline;
 mod waits;
@@ -21,12 +22,17 @@ mod waits;
 pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
 pub use deadlock::{Carrier, Deadlock, Order, Watch};
-pub use directory::{find_run, output_in, workdir_in, write_whole, RunDirectory, JOB};
+pub use directory::{
+    find_run, instances_of, no_such_instance, output_in, runs_in, workdir_in, write_whole, RunDirectory, JOB,
+};
 pub use journal::{Entry, Event, Journal, JOURNAL_VERSION};
 pub use log::{Level, RunLog, DEFAULT_LOG};
 pub use names::Names;
 pub use observation::{Counters, Observation, Standing, Waiting};
 pub use output::{read_output, Outputs, DEFAULT_OUTPUT};
-pub use record::{some_of, DomainRecord, InstanceRecord, RunRecord, RunState, WaitRecord};
-pub use summary::{component_of, in_bytes, in_seconds, summary_table};
+pub use record::{
+    some_of, DomainRecord, InstanceRecord, RunRecord, RunState, UnaskedRecord, UnreceivedRecord, WaitRecord,
+    WarningRecord,
+};
+pub use summary::{component_of, in_bytes, in_count, in_seconds, summary_table};
 pub use waits::{knots, lasting_waits, stuck, Knot, Lack, Wait, Way};

@@ -143,10 +143,11 @@ impl Observation {
         let Some(status) = &view.status else {
             return seen;
         };
+        let end = if status.ended > 0 { status.ended } else { now };
+        // A wait in which its process ended was a wait until then, though nobody waits any more.
+        let waiting_now = status.waits.as_ref().map_or(0, |waits| end.saturating_sub(waits.since));
         let waits = matches!(seen.standing, Standing::WaitingToReceive | Standing::WaitingToSend);
-        let waits = status.waits.as_ref().filter(|_| waits);
-        let waiting_now = waits.map_or(0, |waits| now.saturating_sub(waits.since));
-        seen.waits = waits.map(|waits| Waiting {
+        seen.waits = status.waits.as_ref().filter(|_| waits).map(|waits| Waiting {
             what: waits.what.clone(),
             seconds: seconds(waiting_now),
             timed: waits.timed,
@@ -155,7 +156,6 @@ impl Observation {
         seen.epoch = status.epoch;
         seen.looked = status.looked;
         seen.model_time = status.time;
-        let end = if status.ended > 0 { status.ended } else { now };
         seen.counters = Counters {
             sent_messages: status.sent_messages,
             sent_bytes: status.sent_bytes,
@@ -168,5 +168,54 @@ impl Observation {
             transferring: seconds(status.transferred),
         };
         seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_agent::{Exit, Status, Waiting as Wait};
+
+    /// An instance that began at 1 s, has waited for 2 s, and waits since 5 s, all in ns.
+    fn waiting_since_five(phase: Phase, ended: u64) -> Observation {
+        const S: u64 = 1_000_000_000;
+        let waits =
+            Wait { what: Awaited::Message { channels: vec![0] }, since: 5 * S, timed: false, holding: false };
+        let status = Status {
+            state: State::WaitingToReceive,
+            epoch: 1,
+            waits: Some(waits),
+            looked: 0,
+            time: None,
+            iterations: 0,
+            pinned: 0,
+            sent_messages: 0,
+            sent_bytes: 0,
+            received_messages: 0,
+            received_bytes: 0,
+            waited: 2 * S,
+            transferred: 0,
+            receiving: 0,
+            wait_count: 1,
+            started: S,
+            ended: ended * S,
+        };
+        let view = InstanceView { phase, pid: Some(1), speaker: Some(1), status: Some(status) };
+        Observation::of("one".into(), 0, &view, 9 * S)
+    }
+
+    #[test]
+    fn a_wait_in_which_a_process_ended_counts_as_a_wait_until_then() {
+        let seen = waiting_since_five(Phase::Gone(Exit::Signal(9)), 8);
+        assert_eq!((seen.counters.total, seen.counters.waiting, seen.counters.computing()), (7.0, 5.0, 2.0));
+        // Nobody waits there any more.
+        assert_eq!((seen.standing, seen.waits), (Standing::Failed, None));
+    }
+
+    #[test]
+    fn a_wait_that_goes_on_counts_until_now() {
+        let seen = waiting_since_five(Phase::Running, 0);
+        assert_eq!((seen.counters.total, seen.counters.waiting), (8.0, 6.0));
+        assert_eq!(seen.waits.map(|waits| waits.seconds), Some(4.0));
     }
 }

@@ -78,6 +78,69 @@ pub struct RunRecord {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub domains: Vec<DomainRecord>,
     pub instances: Vec<InstanceRecord>,
+    /// Of a run that is done, messages that were sent and that nobody received.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unreceived: Vec<UnreceivedRecord>,
+    /// Of a run that is done, settings that nobody asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unasked_settings: Vec<UnaskedRecord>,
+    /// The warnings of the log, each once, the first that there were.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub warnings: Vec<WarningRecord>,
+    /// How many more there were.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub more_warnings: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A conduit, from port to port without indices, and how many of its messages nobody received.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreceivedRecord {
+    pub from: String,
+    pub to: String,
+    pub messages: u64,
+}
+
+/// A setting that nobody asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnaskedRecord {
+    pub name: String,
+    /// What was perhaps meant: somebody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub meant: Option<String>,
+    /// Whether it was set for this run, not in the model.
+    pub given: bool,
+}
+
+/// A warning, or worse, in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarningRecord {
+    /// An instance, `run` or `agent`.
+    pub who: String,
+    pub text: String,
+    /// How often it was said.
+    pub times: u64,
+}
+
+impl RunRecord {
+    /// Of how many different warnings the record keeps the text.
+    const WARNINGS: usize = 100;
+
+    /// The log got a warning.
+    pub fn warn(&mut self, who: &str, text: &str) {
+        let room = self.warnings.len() < RunRecord::WARNINGS;
+        match self.warnings.iter_mut().find(|one| one.who == who && one.text == text) {
+            Some(known) => known.times += 1,
+            None if room => {
+                let (who, text) = (who.to_owned(), text.to_owned());
+                self.warnings.push(WarningRecord { who, text, times: 1 });
+            }
+            None => self.more_warnings += 1,
+        }
+    }
 }
 
 /// A domain of a run.
@@ -113,7 +176,7 @@ pub struct WaitRecord {
 }
 
 /// An instance in the record. Times in s.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {
     pub name: String,
     pub state: String,

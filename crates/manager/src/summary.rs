@@ -3,14 +3,36 @@
 use crate::record::InstanceRecord;
 use std::fmt::Write;
 
-/// Seconds for people: `1.2 ms`, `3.45 s`, `2:03:04`.
+/// Seconds for people: `1.2 ms`, `3.45 s`, `2 min 5 s`, `1 h 2 min`, `3 d 4 h`.
 pub fn in_seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.000_999_5 => format!("{:.0} µs", s * 1e6),
         s if s < 0.999_5 => format!("{:.1} ms", s * 1e3),
-        s if s < 600.0 => format!("{s:.2} s"),
-        s => format!("{}:{:02}:{:02}", s as u64 / 3600, s as u64 / 60 % 60, s as u64 % 60),
+        s if s < 59.995 => format!("{s:.2} s"),
+        s if s < 3599.5 => format!("{} min {} s", s.round() as u64 / 60, s.round() as u64 % 60),
+        s if s < 86_370.0 => {
+            format!("{} h {} min", (s / 60.0).round() as u64 / 60, (s / 60.0).round() as u64 % 60)
+        }
+        s => format!("{} d {} h", (s / 3600.0).round() as u64 / 24, (s / 3600.0).round() as u64 % 24),
     }
+}
+
+/// A number of things for people: `999`, `12,345`, `1.2 M`.
+pub fn in_count(count: f64) -> String {
+    const UNITS: [&str; 4] = ["M", "G", "T", "P"];
+    if count < 999_999.5 {
+        let whole = count.round() as u64;
+        return match whole / 1000 {
+            0 => whole.to_string(),
+            thousands => format!("{thousands},{:03}", whole % 1000),
+        };
+    }
+    let (mut value, mut unit) = (count / 1e6, 0);
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
 }
 
 /// Bytes for people.
@@ -40,9 +62,9 @@ fn cells(name: String, records: &[&InstanceRecord]) -> [String; 8] {
         mean(|r| r.computing),
         mean(|r| r.waiting),
         mean(|r| r.transferring),
-        sum(|r| r.sent_messages).to_string(),
+        in_count(sum(|r| r.sent_messages) as f64),
         in_bytes(sum(|r| r.sent_bytes) as f64),
-        sum(|r| r.received_messages).to_string(),
+        in_count(sum(|r| r.received_messages) as f64),
         in_bytes(sum(|r| r.received_bytes) as f64),
     ]
 }
@@ -103,7 +125,13 @@ mod tests {
         assert_eq!(in_seconds(0.000_012), "12 µs");
         assert_eq!(in_seconds(0.25), "250.0 ms");
         assert_eq!(in_seconds(0.9999), "1.00 s");
-        assert_eq!(in_seconds(3725.0), "1:02:05");
+        assert_eq!(in_seconds(59.999), "1 min 0 s");
+        assert_eq!(in_seconds(125.0), "2 min 5 s");
+        assert_eq!(in_seconds(3725.0), "1 h 2 min");
+        assert_eq!(in_seconds(90_000.0), "1 d 1 h");
+        let counts =
+            [(7.0, "7"), (1234.0, "1,234"), (999_999.0, "999,999"), (1_234_567.0, "1.2 M"), (5e9, "5.0 G")];
+        counts.iter().for_each(|&(count, text)| assert_eq!(in_count(count), text));
         assert_eq!(in_bytes(1023.0), "1023 B");
         assert_eq!(in_bytes(1024.0 * 1024.0), "1.0 MiB");
     }

@@ -119,6 +119,19 @@ pub enum Request {
         #[n(2)]
         question: Question,
     },
+    /// What I have asked for and passed on, right before `Finished`, where `Welcome` says that somebody wants to know.
+    #[n(9)]
+    Used {
+        /// The names of settings; `*` for whoever has looked through all of them.
+        #[n(0)]
+        asked: Vec<String>,
+        /// Channels by their numbers in the run, and how many messages were sent there.
+        #[n(1)]
+        sent: Vec<(u32, u64)>,
+        /// The same of messages that the code has received, and of the end of the conduit.
+        #[n(2)]
+        received: Vec<(u32, u64)>,
+    },
 }
 
 /// What a client may ask.
@@ -397,6 +410,9 @@ pub struct Welcome {
     /// For a process that runs many instances; `ports` is empty then.
     #[n(10)]
     pub light: Option<Light>,
+    /// Whether the agent understands `Request::Used`; those before it do not say.
+    #[n(11)]
+    pub hears_use: Option<bool>,
 }
 
 /// Writes a control message.

@@ -284,6 +284,9 @@ public:
         } else if constexpr (std::is_floating_point_v<Data>) {
             detail::call(lig_send_float, instance, port.text, &options, static_cast<double>(data));
         } else {
+            static_assert(std::is_constructible_v<Value, const Data &>,
+                          "this type cannot be sent: a message holds truth values, numbers, texts, Bytes, arrays (ArrayRef, "
+                          "std::vector of numbers), Value::list and Value::map; put the members of a struct into a map");
             detail::call(lig_send, instance, port.text, &options, Value(data).raw());
         }
     }
@@ -442,7 +445,7 @@ private:
     Message receive(Name port, const lig_receive_options &options) {
         lig_message *message;
         detail::call(lig_receive, handle_.get(), port.text, &options, &message);
-        return Message(message);
+        return Message(message, {detail::kept_name(port.text), options.has_slot, options.slot});
     }
 
     std::size_t wait_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {

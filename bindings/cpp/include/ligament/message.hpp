@@ -40,16 +40,20 @@ public:
     const Times &times() const noexcept { return times_; }
 
     // The value.
-    ValueView data() const & { return received_ ? ValueView(lig_message_value(received_.get())) : built_->view(); }
+    ValueView data() const & { return received_ ? ValueView(lig_message_value(received_.get()), origin_) : built_->view(); }
     ValueView data() const && = delete;
 
     // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T.
     template <class T>
     ArrayView<T> array() const & {
         if (!received_) return built_->view().array<T>();
-        lig_array_view view;
-        detail::call(lig_message_array, static_cast<const lig_message *>(received_.get()), &view);
-        return ArrayView<T>(view);
+        std::optional<ArrayView<T>> view;
+        origin_.named([&] {
+            lig_array_view array;
+            detail::call(lig_message_array, static_cast<const lig_message *>(received_.get()), &array);
+            view.emplace(array);
+        });
+        return *view;
     }
     template <class T>
     ArrayView<T> array() const && = delete;
@@ -77,7 +81,7 @@ private:
         void operator()(lig_message *message) const noexcept { lig_message_free(message); }
     };
 
-    explicit Message(lig_message *received) : received_(received) {
+    Message(lig_message *received, detail::Origin origin) : origin_(origin), received_(received) {
         lig_times times;
         detail::call(lig_message_times, static_cast<const lig_message *>(received), &times);
         times_ = Times(times);
@@ -86,6 +90,7 @@ private:
     Times times_;
     std::optional<Value> built_;    // of one to be sent
     std::optional<Value> overlay_;  // that was given
+    detail::Origin origin_;         // of one that was received
     std::unique_ptr<lig_message, Free> received_;
 };
 

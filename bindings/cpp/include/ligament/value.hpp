@@ -2,8 +2,11 @@
 #ifndef LIGAMENT_VALUE_HPP
 #define LIGAMENT_VALUE_HPP
 
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -36,10 +39,47 @@ struct Bytes {
 
 class Value;
 
+namespace detail {
+
+// The same name, for as long as the process lives; ports are few, and asked for again and again.
+inline const char *kept_name(const char *name) {
+    static constexpr std::size_t known = 8;
+    thread_local const char *last[known] = {};
+    thread_local std::size_t next = 0;
+    for (const char *one : last) {
+        if (one && std::strcmp(one, name) == 0) return one;
+    }
+    static std::mutex lock;
+    static auto &all = *new std::set<std::string>();  // for values that outlive all else
+    const std::lock_guard<std::mutex> guard(lock);
+    return last[next++ % known] = all.insert(name).first->c_str();
+}
+
+// On which port a value came, for messages to people.
+struct Origin {
+    const char *port = nullptr;  // kept
+    bool has_slot = false;
+    std::uint32_t slot = 0;
+
+    // Calls a function; to what it finds unexpected it adds where that came from.
+    template <class Function>
+    void named(Function function) const {
+        if (!port) return function();
+        try {
+            function();
+        } catch (const UnexpectedError &error) {
+            const std::string at = has_slot ? "[" + std::to_string(slot) + "]" : "";
+            throw UnexpectedError("in the message on port \"" + std::string(port) + at + "\": " + error.what());
+        }
+    }
+};
+
+}  // namespace detail
+
 // A borrowed value: valid for as long as the message or value that it is part of.
 class ValueView {
 public:
-    explicit ValueView(const lig_value *value) : value_(value) {}
+    explicit ValueView(const lig_value *value, detail::Origin origin = {}) : value_(value), origin_(origin) {}
 
     Kind kind() const { return static_cast<Kind>(lig_value_kind(value_)); }
     bool is_none() const { return kind() == Kind::none; }
@@ -64,7 +104,7 @@ public:
             return static_cast<T>(get<double>(lig_value_float));
         } else if constexpr (std::is_same_v<T, std::complex<double>>) {
             double real, imaginary;
-            detail::call(lig_value_complex, value_, &real, &imaginary);
+            origin_.named([&] { detail::call(lig_value_complex, value_, &real, &imaginary); });
             return {real, imaginary};
         } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
             const auto text = get<lig_string>(lig_value_string);
@@ -72,7 +112,7 @@ public:
         } else {
             static_assert(std::is_same_v<T, Bytes>, "a value cannot be read as this type; see the comment");
             Bytes bytes;
-            detail::call(lig_value_bytes, value_, &bytes.data, &bytes.size);
+            origin_.named([&] { detail::call(lig_value_bytes, value_, &bytes.data, &bytes.size); });
             return bytes;
         }
     }
@@ -83,21 +123,24 @@ public:
     // An item of a list, or the value of an entry of a map, by number.
     ValueView at(std::size_t index) const {
         const lig_value *item;
-        detail::call(lig_value_at, value_, index, &item);
-        return ValueView(item);
+        origin_.named([&] { detail::call(lig_value_at, value_, index, &item); });
+        return ValueView(item, origin_);
     }
 
     // The value under a key of a map. Throws UnexpectedError if there is no such key.
     ValueView at(const std::string &key) const {
-        if (const auto item = find(key)) return *item;
-        throw UnexpectedError("the map has no key \"" + key + "\"");
+        const auto item = find(key);
+        origin_.named([&] {
+            if (!item) throw UnexpectedError("the map has no key \"" + key + "\"");
+        });
+        return *item;
     }
 
     // The value under a key of a map, if there is one.
     std::optional<ValueView> find(const std::string &key) const {
         const lig_value *item;
-        detail::call(lig_value_find, value_, key.c_str(), &item);
-        return item ? std::optional<ValueView>(ValueView(item)) : std::nullopt;
+        origin_.named([&] { detail::call(lig_value_find, value_, key.c_str(), &item); });
+        return item ? std::optional<ValueView>(ValueView(item, origin_)) : std::nullopt;
     }
 
     // The key of an entry of a map, by number.
@@ -110,7 +153,13 @@ public:
     // An array, in place.
     template <class T>
     ArrayView<T> array() const {
-        return ArrayView<T>(get<lig_array_view>(lig_value_array));
+        std::optional<ArrayView<T>> view;
+        origin_.named([&] {
+            lig_array_view array;
+            detail::call(lig_value_array, value_, &array);
+            view.emplace(array);
+        });
+        return *view;
     }
 
     // The type of an array's elements.
@@ -142,15 +191,18 @@ private:
     template <class T, class Function>
     T get(Function function) const {
         T result;
-        detail::call(function, value_, &result);
+        origin_.named([&] { detail::call(function, value_, &result); });
         return result;
     }
 
-    [[noreturn]] static void does_not_fit(const std::string &integer) {
-        throw UnexpectedError("the integer " + integer + " does not fit the type that was asked for");
+    void does_not_fit(const std::string &integer) const {
+        origin_.named([&] {
+            throw UnexpectedError("the integer " + integer + " does not fit the type that was asked for");
+        });
     }
 
     const lig_value *value_;
+    detail::Origin origin_;
 };
 
 // A value of one's own, to be sent or put into another one. Move-only; copy() makes another.

@@ -175,6 +175,7 @@ impl Core {
             log_level: self.plan.instances[index as usize].log_level,
             run: self.plan.run.clone(),
             light,
+            hears_use: Some(true),
         };
         let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];
         out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });

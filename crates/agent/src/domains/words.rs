@@ -85,6 +85,12 @@ pub fn report_of(report: &Report) -> wire::Report {
         Report::Remark { level, text } => wire::Report::Remark { level: *level, text: cut(text) },
         Report::Ending(outcome) => wire::Report::Ending(outcome_of(outcome)),
         Report::Slots { instance, slots } => wire::Report::Slots { instance: *instance, slots: slots.clone() },
+        Report::Used { instance, asked, sent, received } => wire::Report::Used {
+            instance: *instance,
+            asked: asked.iter().map(|name| cut(name)).collect(),
+            sent: sent.clone(),
+            received: received.clone(),
+        },
     }
 }
 
@@ -97,6 +103,9 @@ pub fn told_report(report: wire::Report) -> Report {
         wire::Report::Remark { level, text } => Report::Remark { level, text },
         wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
         wire::Report::Slots { instance, slots } => Report::Slots { instance, slots },
+        wire::Report::Used { instance, asked, sent, received } => {
+            Report::Used { instance, asked, sent, received }
+        }
     }
 }
 

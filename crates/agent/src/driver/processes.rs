@@ -173,6 +173,7 @@ impl Driver<'_> {
         }
         // One that connected and ended at once.
         self.accept_all_that_wait();
+        self.custody.process_ended(instance, ligament_shm::status::now());
         self.drain_timeline(instance, Drain::Over);
         if exit.was_asked_for() && self.core.ending().is_none() {
             let sender = self.sender.clone();

@@ -9,7 +9,7 @@ mod tail;
 pub(crate) use snapshots::Snapshots;
 
 use crate::arguments::print;
-use crate::client::{is_alive, is_here, record_of};
+use crate::client::{halted_in_words, is_alive, is_halted, is_here, record_of};
 use crate::ear::Ear;
 use crate::ending::{called, tell, Telling};
 use crate::job::JobRecord;
@@ -228,7 +228,8 @@ impl<'a> Attached<'a> {
         }
         let Some(json) = self.snapshots.next() else { return };
         if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
-            screen.draw(&now.instances, self.since.elapsed().as_nanos() as u64);
+            let seconds = now.duration.unwrap_or_default();
+            screen.draw(&now.run, seconds, &now.instances, self.since.elapsed().as_nanos() as u64);
         }
     }
 
@@ -256,6 +257,11 @@ impl<'a> Attached<'a> {
         if is_here(record) {
             if is_alive(record.pid) {
                 self.gone = None;
+                let halted = is_halted(record);
+                if halted && !self.said_silent {
+                    self.say(&format!("{}: {}", record.run, halted_in_words(record)));
+                }
+                self.said_silent = halted;
                 return None;
             }
             let gone = *self.gone.get_or_insert_with(Instant::now);

@@ -98,6 +98,7 @@ fn played(arguments: &Play) -> Result<i32, String> {
         manual: if arguments.manual { vec![SUBMODEL.to_owned()] } else { Vec::new() },
         show: Show::Nothing,
         for_group: false,
+        settings: Vec::new(),
         terminal: Terminal::EndsRun,
         model_files: Vec::new(),
         model_text,

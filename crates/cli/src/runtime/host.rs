@@ -44,11 +44,10 @@ impl Host for Runtime<'_> {
         for i in 0..n as u32 {
             if self.by_hand[i as usize] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());
-                self.add(
-                    Level::Warning,
-                    &name,
-                    &format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND"),
-                );
+                // For whoever watches; at the end it is no news.
+                let text = format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND");
+                self.add(Level::Warning, &name, &text);
+                self.record.warnings.retain(|one| one.who != name || one.text != text);
             }
         }
     }
@@ -159,7 +158,8 @@ impl Host for Runtime<'_> {
         see_threads(&mut seen, &view.instances);
         if self.view.is_some() {
             let records = self.records(&seen);
-            self.view.iter_mut().for_each(|screen| screen.draw(&records, view.now));
+            let (run, seconds) = (&self.record.run, self.since.elapsed().as_secs_f64());
+            self.view.iter_mut().for_each(|screen| screen.draw(run, seconds, &records, view.now));
         }
         self.note_started_elsewhere(&seen);
         self.tell_watchers(view);

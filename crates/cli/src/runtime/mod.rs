@@ -55,6 +55,8 @@ pub struct RunOptions {
     pub terminal: Terminal,
     /// The files that the model was read from.
     pub model_files: Vec<PathBuf>,
+    /// The names of settings that were set for this run by hand.
+    pub settings: Vec<String>,
     /// The model as resolved, for the run directory.
     pub model_text: String,
     /// Whether the user's group may read the run directory.
@@ -180,6 +182,7 @@ pub fn run_over<'a>(
         view,
         began,
         record,
+        given: options.settings,
         manager: Manager::new(&plan, model),
         outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
         timeline: None,
@@ -330,6 +333,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         deadlock: Vec::new(),
         domains: Vec::new(),
         instances: Vec::new(),
+        ..RunRecord::default()
     }
 }
 
@@ -354,6 +358,8 @@ struct Runtime<'a> {
     view: Option<View>,
     began: Moment,
     record: RunRecord,
+    /// The names of settings that were set by hand.
+    given: Vec<String>,
     manager: Manager<&'a Resolved>,
     outputs: Outputs,
     /// None if the model wants none, or if it cannot be written.
@@ -406,6 +412,7 @@ impl Runtime<'_> {
     fn add(&mut self, level: Level, who: &str, text: &str) {
         self.log.add(level, who, text);
         if level >= Level::Warning {
+            self.record.warn(who, text);
             self.journal.note(Event::Warning { who: who.to_owned(), text: text.to_owned() });
             if let Some(view) = &mut self.view {
                 view.say(&format!("{who}: {text}"));
@@ -437,6 +444,7 @@ impl Runtime<'_> {
         let outcome = incomplete.as_ref().unwrap_or(outcome);
         let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
+        self.manager.remark(&mut self.record, &self.model.settings, &self.given);
         let mut instances = std::mem::take(&mut self.record.instances);
         self.say_where(&mut instances);
         self.record.instances = instances;

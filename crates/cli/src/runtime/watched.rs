@@ -109,7 +109,7 @@ impl Runtime<'_> {
                 },
             }),
             // What is worth keeping of these comes as a warning.
-            Report::Said { .. } | Report::Remark { .. } | Report::Slots { .. } => None,
+            Report::Said { .. } | Report::Remark { .. } | Report::Slots { .. } | Report::Used { .. } => None,
         };
         if let Some(event) = event {
             self.journal.note(event);

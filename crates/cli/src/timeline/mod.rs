@@ -11,7 +11,7 @@ pub(crate) use profile::profile;
 use crate::arguments::{print, Timeline as Arguments};
 use crate::client::{record_of, refresh_timeline};
 use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
-use ligament_manager::{find_run, in_seconds, RunDirectory, RunRecord};
+use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -122,7 +122,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result
 
 /// Whether standard output takes colours.
 fn colours() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    crate::colour::wanted(std::io::stdout().is_terminal())
 }
 
 /// A path as seen from here, if that is shorter.
@@ -160,7 +160,7 @@ fn table_of(waits: &[LongWait], colours: bool) -> String {
         vec![["who".to_owned(), "waited for".into(), "how long".into(), "of its time".into(), "times".into()]];
     rows.extend(waits.iter().take(MOST_WAITS).map(|wait| {
         let each = wait.seconds / wait.instances.max(1) as f64;
-        [who(wait), lack(wait), in_seconds(each), percent(wait.part), wait.count.to_string()]
+        [who(wait), lack(wait), in_seconds(each), percent(wait.part), in_count(wait.count as f64)]
     }));
     let mut widths = [0; 5];
     for row in &rows {

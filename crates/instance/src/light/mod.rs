@@ -70,7 +70,7 @@ pub fn run_light_with<S: Submodel>(
     let (hub, tables) = shared(registered, &light)?;
     let members = light.members;
     drop((light.ports, light.channels));
-    let mut scheduler = Scheduler::new(hub.clone());
+    let mut scheduler = Scheduler::new(hub.clone(), common.asked.clone());
     for (i, (member, table)) in members.into_iter().zip(tables).enumerate() {
         let carrier = Carrier::Shared(Share::new(hub.clone(), i as u32));
         let instance = Instance::made_of(carrier, table, member.name, member.log_level, &common)?;

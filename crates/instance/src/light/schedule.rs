@@ -5,7 +5,7 @@ use super::hub::{Hub, Lack};
 use super::needs::Place;
 use super::share::lock;
 use crate::error::Error;
-use crate::instance::Instance;
+use crate::instance::{Asked, Instance};
 use crate::submodel::Submodel;
 use ligament_model::Operator;
 use ligament_shm::status::now;
@@ -40,6 +40,7 @@ struct Member<S> {
 /// Runs the instances of a process.
 pub(super) struct Scheduler<S> {
     hub: Arc<Mutex<Hub>>,
+    asked: Option<Asked>,
     /// Those that are not over.
     members: Vec<Option<Box<Member<S>>>>,
     left: usize,
@@ -52,8 +53,9 @@ pub(super) struct Scheduler<S> {
 }
 
 impl<S: Submodel> Scheduler<S> {
-    pub fn new(hub: Arc<Mutex<Hub>>) -> Scheduler<S> {
-        Scheduler { hub, members: Vec::new(), left: 0, at_work: 0, round: None, unlooked: 0 }
+    /// Of a process whose instances ask for settings in `asked`, if the agent wants to know.
+    pub fn new(hub: Arc<Mutex<Hub>>, asked: Option<Asked>) -> Scheduler<S> {
+        Scheduler { hub, asked, members: Vec::new(), left: 0, at_work: 0, round: None, unlooked: 0 }
     }
 
     /// Takes in the next instance, for which `make` makes the submodel.
@@ -116,7 +118,12 @@ impl<S: Submodel> Scheduler<S> {
         let mut hub = lock(&self.hub);
         hub.endpoint.show_on(None);
         hub.endpoint.end(false);
-        let told = hub.endpoint.custodian().tell(&Request::Finished);
+        let used = self.asked.as_ref().map(|asked| {
+            // Messages within the process have no numbers: none are told of.
+            Request::Used { asked: asked.names(), sent: Vec::new(), received: Vec::new() }
+        });
+        let line = hub.endpoint.custodian();
+        let told = used.map_or(Ok(()), |used| line.tell(&used)).and_then(|()| line.tell(&Request::Finished));
         told.map_err(|error| Error::during(error, || "signing off".into()))
     }
 

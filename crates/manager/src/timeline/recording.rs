@@ -182,8 +182,8 @@ impl Recording {
         for &(what, ns, count) in &gained.sums {
             self.add_to_total(instance, lane, (what, ns, count), &mut ahead, names);
         }
-        let over = matches!(moment, Moment::Over(_));
-        let now = if over && gained.ended > 0 { gained.ended } else { now };
+        // Nothing is told of the time after its end.
+        let now = if gained.ended > 0 { gained.ended } else { now };
         if *moment != Moment::Tick || now.saturating_sub(lane.at) > HEARTBEAT {
             self.go_on(instance, lane, gained, now, names);
         }

@@ -378,6 +378,17 @@ impl<C: Custodian> Endpoint<C> {
         self.interrupt = Some(check);
     }
 
+    /// Of each channel, by its number in the run, how many messages were sent on it; the end counts as one.
+    pub fn sent_on(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.sends.iter().map(|channel| (channel.id, channel.sequence))
+    }
+
+    /// Of each channel, by its number in the run, how many messages were received from it, without those that have
+    /// arrived and were not asked for; the end counts as one.
+    pub fn received_from(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.receives.iter().map(|channel| (channel.id, channel.sequence - channel.queue.len() as u64))
+    }
+
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
         self.tidy();

@@ -117,6 +117,9 @@ impl<C: Custodian> Endpoint<C> {
             Ok(true) => Ok(()),
             Err(error) => Err(error),
         };
+        if result.is_err() {
+            wait.seen = self.custodian.now();
+        }
         self.waited(&awaiting, began, wait.seen);
         result
     }

@@ -62,6 +62,11 @@ impl Extent {
             }
             Report::Exited { instance, .. } | Report::Slots { instance, .. } => self.owns(domain, *instance),
             Report::Said { instance, text, .. } => self.owns(domain, *instance).and_then(|()| short(text)),
+            Report::Used { instance, asked, sent, received } => {
+                self.owns(domain, *instance)?;
+                asked.iter().try_for_each(|name| short(name))?;
+                sent.iter().chain(received).try_for_each(|&(channel, _)| self.channel(channel))
+            }
             Report::Remark { text, .. } => short(text),
             Report::Ending(outcome) => self.outcome(outcome),
         }

@@ -16,7 +16,7 @@ pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tal
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Longest message that either side accepts, bytes.
 pub const MAX_MESSAGE: usize = 256 << 20;
 /// Bytes of files that an agent may have under way to the head, when its instances have ended.
@@ -272,6 +272,18 @@ pub enum Report {
         instance: u32,
         #[n(1)]
         slots: Vec<bool>,
+    },
+    /// What an instance, or a process with several, has used: as `control` has it.
+    #[n(6)]
+    Used {
+        #[n(0)]
+        instance: u32,
+        #[n(1)]
+        asked: Vec<String>,
+        #[n(2)]
+        sent: Vec<(u32, u64)>,
+        #[n(3)]
+        received: Vec<(u32, u64)>,
     },
 }
 

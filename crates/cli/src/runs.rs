@@ -1,0 +1,177 @@
+//! `ligament runs`: the runs that there are; and their names for shells.
+
+use crate::arguments::print;
+use crate::client::{is_alive, is_halted, is_here, record_of};
+use crate::job::JobRecord;
+use clap_complete::Shell;
+use ligament_manager::{find_run, in_seconds, instances_of, runs_in, Moment, RunDirectory, RunState};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Runs {
+    /// The directory that they are in.
+    #[arg(default_value = "runs")]
+    directory: PathBuf,
+    /// Print them as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is shown of a run.
+struct Row {
+    name: String,
+    started: Option<String>,
+    state: String,
+    duration: Option<f64>,
+    why: Option<String>,
+    model: Option<String>,
+}
+
+/// A run, if there is one in this directory.
+fn row(run: &RunDirectory) -> Option<Row> {
+    let name = run.name();
+    let record = match record_of(run) {
+        Ok(record) => record,
+        Err(why) => {
+            let job = JobRecord::of(run).ok().flatten();
+            let (state, why) = match job {
+                Some(job) => ("queued", job.in_words()),
+                None if run.record().exists() => ("?", why),
+                None => return None,
+            };
+            return Some(Row {
+                name,
+                started: None,
+                state: state.into(),
+                duration: None,
+                why: Some(why),
+                model: None,
+            });
+        }
+    };
+    let running = record.state == RunState::Running;
+    let state = match record.state {
+        RunState::Running if is_here(&record) && !is_alive(record.pid) => "lost",
+        RunState::Running if is_halted(&record) => "stands still",
+        state => state.name(),
+    };
+    let began = Moment::of_rfc3339(&record.started).filter(|_| running);
+    let elapsed = began.map(|began| Moment::now().0.saturating_sub(began.0) as f64 / 1e3);
+    Some(Row {
+        name,
+        started: Some(record.started),
+        state: state.into(),
+        duration: record.duration.or(elapsed.filter(|_| state != "lost")),
+        why: record.reason,
+        model: Some(record.model),
+    })
+}
+
+/// `ligament runs`
+pub(crate) fn runs(arguments: &Runs) -> i32 {
+    let mut rows: Vec<Row> = runs_in(&arguments.directory).iter().filter_map(row).collect();
+    // What waits in a queue comes last.
+    rows.sort_by(|a, b| {
+        (a.started.is_none(), &a.started, &a.name).cmp(&(b.started.is_none(), &b.started, &b.name))
+    });
+    if arguments.json {
+        let one = |row: &Row| {
+            serde_json::json!({
+                "name": row.name, "started": row.started, "state": row.state, "duration": row.duration,
+                "reason": row.why, "model": row.model,
+                "directory": arguments.directory.join(&row.name).display().to_string(),
+            })
+        };
+        let all: Vec<_> = rows.iter().map(one).collect();
+        print(&format!("{}\n", serde_json::json!({ "ok": true, "runs": all })));
+        return crate::DONE;
+    }
+    if rows.is_empty() {
+        crate::say(&format!(
+            "there are no runs in {}; \"ligament run MODEL\" makes one",
+            arguments.directory.display()
+        ));
+        return crate::DONE;
+    }
+    let heading = ["name", "began (UTC)", "state", "took", "how it ended"].map(str::to_owned);
+    let mut cells = vec![heading];
+    cells.extend(rows.into_iter().map(|row| {
+        // 2026-11-21T03:04:05.678Z
+        let began = row.started.map_or(String::new(), |at| at.get(..19).unwrap_or(&at).replace('T', " "));
+        let took = row.duration.map_or(String::new(), in_seconds);
+        [row.name, began, row.state, took, row.why.unwrap_or_default()]
+    }));
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let [a, b, c, d] = [0, 1, 2, 3].map(width);
+    for [name, began, state, took, why] in &cells {
+        let why: String = match why.char_indices().nth(80) {
+            Some((at, _)) => format!("{}…", &why[..at]),
+            None => why.clone(),
+        };
+        print(&format!("{}\n", format!("{name:<a$}  {began:<b$}  {state:<c$}  {took:>d$}  {why}").trim_end()));
+    }
+    crate::DONE
+}
+
+/// `ligament names`: one a line.
+pub(crate) fn names(run: Option<&str>) -> i32 {
+    let names = match run {
+        None => {
+            let latest = find_run("latest").is_ok().then(|| "latest".to_owned());
+            let runs = runs_in(std::path::Path::new("runs"));
+            runs.iter().filter_map(|run| row(run).map(|row| row.name)).chain(latest).collect()
+        }
+        // A shell shows nothing where there is nothing.
+        Some(run) => find_run(run).map(|run| instances_of(&run)).unwrap_or_default(),
+    };
+    names.iter().for_each(|name| print(&format!("{name}\n")));
+    crate::DONE
+}
+
+/// The commands whose first argument is a run, and those of them that take an instance after it.
+const OF_RUNS: &str = "status logs peek timeline profile stop join attach cancel";
+const OF_INSTANCES: &str = "logs peek join";
+
+/// The script that completes arguments, with what completes the names of runs and instances.
+pub(crate) fn with_names(shell: Shell, script: &str) -> String {
+    match shell {
+        Shell::Bash => {
+            let bash = BASH.replace("RUNS", &either(1, OF_RUNS)).replace("OTHERS", &either(2, OF_INSTANCES));
+            format!("{script}{bash}")
+        }
+        Shell::Fish => {
+            let fish = FISH.replace("RUNS", OF_RUNS).replace("OTHERS", OF_INSTANCES);
+            format!("{script}{fish}")
+        }
+        Shell::Zsh => {
+            // What clap makes of a run and of an instance is any file.
+            let lines = script.lines().map(|line| {
+                let line = match line.trim_start() {
+                    one if one.starts_with("'::run -- ") || one.starts_with("':run -- ") => {
+                        line.replace(":_default'", ":_ligament_runs'")
+                    }
+                    one if one.starts_with("'::instance -- ") || one.starts_with("':instance -- ") => {
+                        line.replace(":_default'", ":_ligament_instances'")
+                    }
+                    _ => line.to_owned(),
+                };
+                line + "\n"
+            });
+            // The first line says what the script is for.
+            let first = script.lines().next().unwrap_or_default();
+            let body: String = lines.skip(1).collect();
+            format!("{first}\n{ZSH}{body}")
+        }
+        _ => script.to_owned(),
+    }
+}
+
+/// `a b` as the `place`-th word → `1:a|1:b`
+fn either(place: usize, words: &str) -> String {
+    let each: Vec<String> = words.split(' ').map(|word| format!("{place}:{word}")).collect();
+    each.join("|")
+}
+
+const BASH: &str = include_str!("shells/names.bash");
+const FISH: &str = include_str!("shells/names.fish");
+const ZSH: &str = include_str!("shells/names.zsh");

@@ -1,0 +1,143 @@
+//! What is worth a second look at the end of a run that went well: messages that nobody received, and settings that
+//! nobody asked for.
+
+use crate::names::Names;
+use crate::record::{UnaskedRecord, UnreceivedRecord};
+use ligament_model::{nearest, Reference, Settings};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is written for whoever has looked through all settings.
+const ALL: &str = "*";
+
+/// What an endpoint that is done has used.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Used {
+    pub asked: BTreeSet<String>,
+    /// Channels, and how many messages went there, or came from there.
+    pub sent: Vec<(u32, u64)>,
+    pub received: Vec<(u32, u64)>,
+}
+
+/// `micro[3].init[2]` → `micro.init`
+fn without_indices(port: &str) -> String {
+    let mut depth = 0;
+    let outside = |c: &char| {
+        depth += i32::from(*c == '[');
+        let out = depth == 0;
+        depth -= i32::from(*c == ']');
+        out
+    };
+    port.chars().filter(outside).collect()
+}
+
+/// A setting's name without what says whom it is for: so many parts.
+fn without(setting: &Reference, parts: usize) -> Option<String> {
+    Some(Reference::from_parts(setting.parts().get(parts..)?.to_vec())?.to_string())
+}
+
+/// Conduits with messages that were sent and never received, as far as both ends have told.
+pub(crate) fn unreceived(used: &[&Used], names: &impl Names) -> Vec<UnreceivedRecord> {
+    let received: BTreeMap<u32, u64> = used.iter().flat_map(|one| one.received.iter().copied()).collect();
+    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for &(channel, sent) in used.iter().flat_map(|one| &one.sent) {
+        let left = received.get(&channel).map_or(0, |received| sent.saturating_sub(*received));
+        if left > 0 {
+            if let Some(((_, from), (_, to))) = names.ends(channel) {
+                *found.entry((without_indices(&from), without_indices(&to))).or_default() += left;
+            }
+        }
+    }
+    found.into_iter().map(|((from, to), messages)| UnreceivedRecord { from, to, messages }).collect()
+}
+
+/// The settings that no instance could have got by what it asked for. `asked` has, for each instance by its name, what was
+/// asked for in its process; `given` are the settings that whoever started the run set by hand.
+pub(crate) fn unasked(
+    settings: &Settings,
+    given: &[String],
+    asked: &[(&Reference, &BTreeSet<String>)],
+) -> Vec<UnaskedRecord> {
+    let names: BTreeSet<&str> = asked.iter().flat_map(|(_, names)| names.iter().map(String::as_str)).collect();
+    let begins = |instance: &Reference, setting: &Reference, parts: usize| {
+        instance.parts().get(..parts) == setting.parts().get(..parts)
+    };
+    let mut found = Vec::new();
+    for (setting, _) in settings.iter() {
+        // How many of its parts say whom it is for: none, those of a component, those of one instance.
+        let mut wanted = false;
+        let mut own = 0;
+        for parts in 0..setting.len() {
+            let Some(name) = without(setting, parts) else { continue };
+            let known = names.contains(name.as_str()) || names.contains(ALL);
+            for (instance, names) in asked.iter().filter(|(instance, _)| begins(instance, setting, parts)) {
+                own = own.max(parts.min(instance.len()));
+                wanted |= names.contains(&name) || names.contains(ALL);
+                if wanted || !known {
+                    break;
+                }
+            }
+        }
+        let Some(name) = without(setting, own) else { continue };
+        // Of no instance of this run, or MUSCLE's own.
+        if wanted || (own == 0 && setting.len() > 1) || name.starts_with("muscle_") {
+            continue;
+        }
+        let written = setting.to_string();
+        let meant = nearest(&name, names.iter().copied().filter(|known| *known != ALL && *known != name));
+        let before = written.strip_suffix(&name).unwrap_or_default();
+        found.push(UnaskedRecord {
+            given: given.contains(&written),
+            meant: meant.map(|meant| format!("{before}{meant}")),
+            name: written,
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_model::SettingValue;
+
+    fn found(settings: &[&str], asked: &[(&str, &[&str])]) -> Vec<(String, Option<String>)> {
+        let mut all = Settings::new();
+        for name in settings {
+            all.set(Reference::new(name).unwrap(), SettingValue::Int(1));
+        }
+        let instances: Vec<(Reference, BTreeSet<String>)> = asked
+            .iter()
+            .map(|(one, names)| {
+                (Reference::new(one).unwrap(), names.iter().map(|name| (*name).to_owned()).collect())
+            })
+            .collect();
+        let instances: Vec<_> = instances.iter().map(|(one, names)| (one, names)).collect();
+        unasked(&all, &[], &instances).into_iter().map(|one| (one.name, one.meant)).collect()
+    }
+
+    #[test]
+    fn a_setting_that_nobody_asks_for_is_found_with_the_one_that_was_meant() {
+        let unasked = found(&["tmax", "t_max", "dx"], &[("macro", &["t_max"]), ("micro", &[])]);
+        assert_eq!(unasked, [("tmax".to_owned(), Some("t_max".to_owned())), ("dx".to_owned(), None)]);
+    }
+
+    #[test]
+    fn a_setting_for_one_component_is_asked_for_by_that_one_only() {
+        let asked: &[(&str, &[&str])] = &[("macro", &["dt"]), ("micro[0]", &["dx"]), ("micro[1]", &["dx"])];
+        assert_eq!(found(&["macro.dt", "micro.dx", "micro[1].dx"], asked), []);
+        let two = found(&["micro.dt", "macro.dtt"], asked);
+        assert_eq!(two[0].0, "micro.dt");
+        assert_eq!(two[1], ("macro.dtt".to_owned(), Some("macro.dt".to_owned())));
+    }
+
+    #[test]
+    fn nothing_is_said_of_other_components_of_muscle_and_where_all_are_looked_through() {
+        assert_eq!(found(&["other.dt", "muscle_remote_log_level"], &[("macro", &[])]), []);
+        assert_eq!(found(&["whatever", "macro.x"], &[("macro", &["*"])]), []);
+    }
+
+    #[test]
+    fn a_port_is_named_without_its_copies() {
+        assert_eq!(without_indices("micro[3].init[2]"), "micro.init");
+        assert_eq!(without_indices("a.b[1][2].c"), "a.b.c");
+    }
+}
