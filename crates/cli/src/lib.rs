@@ -24,6 +24,7 @@ mod places;
 mod remote;
 mod run;
 pub mod runtime;
+mod shown;
 mod site;
 mod spread;
 mod strangers;

@@ -8,7 +8,7 @@ use crate::names::Names;
 use crate::observation::{Observation, Standing};
 use crate::record::{InstanceRecord, RunRecord, RunState};
 use crate::summary::in_bytes;
-use ligament_agent::{Exit, InstanceView, Order, Outcome, Plan, Report};
+use ligament_agent::{printed, Exit, InstanceView, Order, Outcome, Plan, Report};
 use std::time::Duration;
 
 /// How often to look for instances that wait for each other.
@@ -100,7 +100,8 @@ impl<N: Names> Manager<N> {
                 Deed::Write { level, who: self.names.instance(instance), text: exit.to_string() }
             }
             Report::Said { instance, level, text } => {
-                Deed::Say { level: Level::from_number(level), who: self.names.instance(instance), text }
+                let (level, who) = (Level::from_number(level), self.names.instance(instance));
+                Deed::Say { level, who, text: printed::clean(&text) }
             }
             Report::Remark { level, text } => {
                 Deed::Say { level: Level::from_number(level), who: "agent".to_owned(), text }
