@@ -131,7 +131,7 @@ def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
     before = files()
     environment.install("--no-deps", wheel)
     assert len(files()) > len(before) + 20
-    environment("pip", "uninstall", "--yes", "--quiet", "ligament")
+    environment("pip", "uninstall", "--yes", "--quiet", "ligament-coupling")
     assert files() == before
 
 

@@ -17,7 +17,7 @@ def main() -> int:
 def _prefix() -> str:
     """The directory below which the wheel has put the library and the headers; without them, that of Python itself."""
     try:
-        files = importlib.metadata.files("ligament") or ()
+        files = importlib.metadata.files("ligament-coupling") or ()
     except importlib.metadata.PackageNotFoundError:
         files = ()  # the package's folder is used as it is
     for file in files:
