@@ -18,6 +18,7 @@ mod limits;
 mod logs;
 mod lost;
 mod observe;
+mod pages;
 mod paths;
 mod peek;
 mod places;

@@ -11,7 +11,7 @@ def main() -> int:
     """Does what the command line asks for; gives the exit status."""
     # The command waits outside Python, where Python's own handler would have to wait as well.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _command_line(sys.argv, _prefix() if "config" in sys.argv[1:2] else None)
+    return _command_line(sys.argv, _prefix() if sys.argv[1:2] in (["config"], ["explain"]) else None)
 
 
 def _prefix() -> str:
