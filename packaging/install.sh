@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what has been built below PREFIX: the library, the headers for C and C++, the CMake package, the
-# pkg-config file and the command. Nothing in PREFIX knows where it is, so it can be moved.
+# pkg-config file, the command and the pages. Nothing in PREFIX knows where it is, so it can be moved.
 #   packaging/install.sh [--library-only | --for-wheel] PREFIX [BUILT]
 # BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
 # --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static library.
@@ -72,6 +72,15 @@ fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmak
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
 if [ $command = yes ]; then
+    # The pages, in the places that they have in the sources, so that links between them hold; `ligament explain` names
+    # them.
+    pages=$prefix/share/doc/ligament
+    (cd "$root" && find README.md docs bindings examples schemas -type f \
+        \( -path 'docs/*.md' -o -path 'docs/*.svg' -o -name README.md -o -path 'examples/*.png' -o -path 'schemas/*' \) \
+        ! -path '*/build/*' -print) | while read -r page; do
+        mkdir -p "$pages/$(dirname "$page")"
+        install -m 644 "$root/$page" "$pages/$page"
+    done
     mkdir -p "$prefix/bin"
     put "$built/ligament" "$prefix/bin/ligament"
 fi

@@ -118,13 +118,13 @@ def missing(programs):
 def _python_missing():
     """The Python package goes into the benchmark's own environment, from the wheel that `make build` made."""
     ensure_venv()
-    wheels = sorted((REPOSITORY / "target/wheels").glob("ligament-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    wheels = sorted((REPOSITORY / "target/wheels").glob("ligament_coupling-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
     if wheels:
         run([VENV / "bin/pip", "install", "-q", "--no-deps", "--force-reinstall", wheels[-1]], seconds=120)
     try:
         run([VENV / "bin/python", "-c", "import ligament"], seconds=60)
     except CannotMeasure:
-        return [f"the Python package ligament is missing in {VENV} and in target/wheels; build it first: make build"]
+        return [f"the Python package ligament-coupling is missing in {VENV} and in target/wheels; build it first: make build"]
     return []
 
 

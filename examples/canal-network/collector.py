@@ -42,7 +42,9 @@ def draw(found, route, dx, file):
     hours = found["time"] / 3600
     colours = dict(zip(route, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(route)))))
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 12, "axes.titlelocation": "left"})
-    figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12, 6.4), layout="constrained")
+    figure, axes = plt.subplot_mosaic([["way", "levels"], ["way", "flows"]], figsize=(12.6, 6.4), layout="constrained")
+    # What stands beside the colours must not be taken for the axis of the plots to the right.
+    figure.get_layout_engine().set(wspace=0.06)
 
     discharge = np.concatenate([found[f"{reach}.discharges"][:, 1:] for reach in route], axis=1)
     ends = dx / 1000 * np.cumsum([found[f"{reach}.levels"].shape[1] for reach in route])
@@ -50,7 +52,8 @@ def draw(found, route, dx, file):
     image = way.imshow(
         discharge, origin="lower", aspect="auto", cmap="YlGnBu", vmin=0, extent=(0, ends[-1], 0, hours[-1])
     )
-    figure.colorbar(image, ax=way, label="discharge towards the sea [m³/s]", pad=0.02)
+    back = "min" if discharge.min() < 0 else "neither"  # some water flows away from the sea
+    figure.colorbar(image, ax=way, label="discharge towards the sea [m³/s]", pad=0.02, extend=back)
     for begin, end, reach in zip([0, *ends], ends, route):
         way.axvline(end, color="black", linewidth=0.8)
         way.text((begin + end) / 2, 0.98 * hours[-1], reach, ha="center", va="top")
@@ -64,9 +67,13 @@ def draw(found, route, dx, file):
         axes["levels"].plot(reported, found["weather.sea"], "--", color="grey", linewidth=1, label="sea")
         rain = axes["flows"].twinx()
         rain.fill_between(reported, 3.6e6 * found["weather.rain"], color="tab:blue", alpha=0.25, linewidth=0)
-        rain.set(ylabel="rain [mm/h]", ylim=(12, 0))
-    axes["levels"].set(title="Level at the lower end of each reach", ylabel="m above mean sea level", xticklabels=[])
-    axes["flows"].set(title="Discharge there, and rain", xlabel="time [h]", ylabel="m³/s")
+        # From above, over the upper third, and the discharge below it.
+        heaviest = 3.6e6 * found["weather.rain"].max()
+        rain.set(ylabel="rain [mm/h]", ylim=(3.15 * heaviest, 0), yticks=np.arange(0, 1.05 * heaviest, 2))
+        low, high = axes["flows"].get_ylim()
+        axes["flows"].set_ylim(low, low + 1.5 * (high - low))
+    axes["levels"].set(title="Level at the lower end of each reach", ylabel="level [m above mean sea level]", xticklabels=[])
+    axes["flows"].set(title="Discharge there, and rain", xlabel="time [h]", ylabel="discharge [m³/s]")
     axes["levels"].margins(y=0.15)
     axes["levels"].legend(ncols=len(route) + 1, fontsize=8, loc="upper right", frameon=False)
     figure.savefig(file, dpi=110)

@@ -16,9 +16,12 @@ def main():
     u = np.loadtxt(run / "instances" / "plate" / "workdir" / "temperature.txt")
     figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
     image = axes.imshow(u, origin="lower", cmap="inferno", extent=(0, u.shape[1], 0, u.shape[0]))
-    axes.contour(u, levels=8, colors="white", linewidths=0.5, extent=(0, u.shape[1], 0, u.shape[0]))
-    figure.colorbar(image, label="K above the surroundings")
-    axes.set(xlabel="x (cells)", ylabel="y (cells)", title="A plate after a minute over a heater")
+    # The values are those in the middle of the cells.
+    x, y = (np.arange(cells) + 0.5 for cells in u.shape[::-1])
+    lines = axes.contour(x, y, u, levels=np.arange(2.5, u.max(), 2.5), colors="white", linewidths=0.5)
+    bar = figure.colorbar(image, label="temperature above the surroundings [K]", shrink=0.85)
+    bar.add_lines(lines)
+    axes.set(xlabel="x [cells]", ylabel="y [cells]", title="A plate after a minute over a heater")
     figure.savefig(picture, dpi=110)
 
 

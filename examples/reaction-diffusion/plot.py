@@ -33,8 +33,10 @@ def draw(t, x, u, speed, file):
     """Writes the picture: the whole history as an image, and some moments of it as profiles one above the other."""
     plt.rcParams.update({"font.size": 11, "axes.titlesize": 13, "axes.titlelocation": "left"})
     figure, (history, moments) = plt.subplots(
-        1, 2, figsize=(12, 5.8), width_ratios=(1.3, 1), layout="constrained", dpi=130
+        1, 2, figsize=(12.6, 5.8), width_ratios=(1.3, 1), layout="constrained", dpi=130
     )
+    # What stands beside the colours must not be taken for the axis of the profiles.
+    figure.get_layout_engine().set(wspace=0.06)
 
     edges = np.linspace(0, x[-1] + x[0], x.size + 1)
     image = history.imshow(
@@ -52,7 +54,9 @@ def draw(t, x, u, speed, file):
         moments.fill_between(x, base, height, color=COLOURS(0.12 + 0.7 * number / PROFILES), linewidth=0)
         moments.plot(x, height, color="white", linewidth=0.9)
     moments.set(xlabel="place in the tube [mm]", title=f"Profiles, one every {step:.0f} s")
-    moments.set(xlim=(0, edges[-1]), ylim=(0, t[-1] + 1.75 * step), yticks=[])
+    # Each stands on the time to which it belongs.
+    moments.set(xlim=(0, edges[-1]), ylim=(0, t[-1] + 1.75 * step), ylabel="time of the profile [s]")
+    moments.set_yticks(np.linspace(0, t[-1], PROFILES)[::2])
     for axes in (history, moments):
         axes.xaxis.set_major_locator(MaxNLocator(5))
     for side in ("left", "right", "top"):

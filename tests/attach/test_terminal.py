@@ -141,3 +141,22 @@ def test_a_run_under_nohup_goes_on(place):
     until(lambda: "terminal-gone" in place.events(), "the news of the signal")
     place.tells("go")
     assert run.wait(timeout=60) == 0
+
+
+def test_on_a_terminal_the_output_of_a_program_has_no_control_sequences_and_in_a_pipe_it_is_as_printed(place):
+    printed = b"\x1b]0;a title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n10 %\r20 %\nbad \xff end\n"
+    (place.path / "noisy.py").write_text(f"import os, sys\nos.write(1, {printed!r})\nsys.exit(3)\n")
+    (place.path / "noisy.ymmsl").write_text(
+        "ymmsl_version: v0.1\nmodel: {name: loud, components: {noisy: noisy}}\n"
+        "implementations: {noisy: {executable: python3, args: noisy.py}}\n"
+    )
+    failing = place.on_terminal("run", "noisy.ymmsl", "--run-dir=run")
+    assert failing.ends() == 1
+    for words in [("logs", "run", "noisy"), ("peek", "run", "noisy", "../output.log")]:
+        terminal = place.on_terminal(*words)
+        terminal.ends()
+        if words[0] == "logs":
+            assert terminal.text.split() == "red 10 % 20 % bad \N{REPLACEMENT CHARACTER} end".split(), terminal.text
+        assert "a title" not in terminal.text + failing.text and "\x1b[31mred" not in terminal.text + failing.text
+    raw = subprocess.run([place.ligament, "logs", "run", "noisy"], cwd=place.path, capture_output=True, check=True)
+    assert raw.stdout == printed

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from environment import Environment
+from environment import ROOT, Environment, pinned
 from programs import C, CPP, PYTHON, SAID, model
 
 LISTS = """cmake_minimum_required(VERSION 3.18)
@@ -131,7 +131,7 @@ def test_uninstalling_leaves_nothing_behind(wheel, tmp_path):
     before = files()
     environment.install("--no-deps", wheel)
     assert len(files()) > len(before) + 20
-    environment("pip", "uninstall", "--yes", "--quiet", "ligament")
+    environment("pip", "uninstall", "--yes", "--quiet", "ligament-coupling")
     assert files() == before
 
 
@@ -166,3 +166,32 @@ def test_the_same_wheel_serves_every_python_that_is_there(wheel, tmp_path):
         for name in ["macro", "micro"]:
             environment.write(f"{name}.py", PYTHON[name])
         assert run(environment, "macro.py", "micro.py") == SAID
+
+
+def test_every_link_of_an_explanation_is_an_installed_page_with_the_heading_that_is_meant(environment):
+    for command in [["ligament"], ["python", "-m", "ligament"]]:
+        codes = json.loads(environment(*command, "explain", "--json"))["codes"]
+        links = [link for code in codes for link in code["links"]]
+        assert len(links) > 20
+        for link in links:
+            page = Path(link["file"])
+            assert page.is_relative_to(environment.prefix), page
+            headings = [line.lstrip("#").strip() for line in page.read_text().splitlines() if line.startswith("#")]
+            assert link["heading"] is None or link["heading"] in headings, link
+
+
+def test_the_examples_build_and_run_with_nothing_of_the_repository(wheel, tmp_path):
+    environment = Environment(tmp_path)
+    environment.install(*(pinned(package) for package in ["numpy", "matplotlib", "pyyaml"]), wheel)
+    example = ROOT / "examples/reaction-diffusion"
+    for file in subprocess.run(["git", "ls-files"], cwd=example, check=True, capture_output=True, text=True).stdout.split():
+        shutil.copy(example / file, environment.here)
+    environment("make")
+    said = environment("./demo.sh")
+    assert "reaction_diffusion.png" in said, said
+    for name in ["canal-network", "heated-plate"]:
+        place = environment.here / name
+        shutil.copytree(ROOT / "examples" / name, place, ignore=shutil.ignore_patterns("build", "runs"))
+        languages = {"canal-network": ["build/gate", "build/pump", "build/catchment"], "heated-plate": ["build/stranger"]}
+        for target in languages[name]:
+            environment("make", "-C", place, target)

@@ -37,8 +37,8 @@ def symbols(binary):
 
 def test_the_wheel_says_for_which_python_and_which_linux_it_is(wheel, unpacked):
     tag = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
-    assert wheel.name == f"ligament-0.1.0-{tag}.whl"
-    info = email.message_from_string((unpacked / "ligament-0.1.0.dist-info/WHEEL").read_text())
+    assert wheel.name == f"ligament_coupling-0.1.0-{tag}.whl"
+    info = email.message_from_string((unpacked / "ligament_coupling-0.1.0.dist-info/WHEEL").read_text())
     assert info.get_all("Tag") == [tag]
 
 
@@ -80,7 +80,7 @@ def test_the_library_exports_its_interface_and_nothing_else(unpacked):
 
 def test_licence_and_headers_are_in_it(unpacked):
     names = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
-    data = "ligament-0.1.0.data/data"
+    data = "ligament_coupling-0.1.0.data/data"
     assert {f"{data}/include/ligament.h", f"{data}/include/ligament/ligament.hpp", f"{data}/lib/libligament.so",
             f"{data}/lib/pkgconfig/ligament.pc", f"{data}/lib/cmake/ligament/ligamentConfig.cmake",
             "ligament/py.typed"} <= names
@@ -88,7 +88,7 @@ def test_licence_and_headers_are_in_it(unpacked):
 
 
 def test_everything_that_is_linked_in_is_named_with_its_licence(unpacked):
-    notices = (unpacked / "ligament-0.1.0.dist-info/licenses/THIRD-PARTY-LICENCES.txt").read_text()
+    notices = (unpacked / "ligament_coupling-0.1.0.dist-info/licenses/THIRD-PARTY-LICENCES.txt").read_text()
     tree = subprocess.run(
         ["cargo", "tree", "--locked", "--offline", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format",
          "{p}|{l}", "-p", "ligament-cli", "-p", "ligament-capi", "-p", "ligament-python"],
@@ -97,7 +97,7 @@ def test_everything_that_is_linked_in_is_named_with_its_licence(unpacked):
     linked = set(re.findall(r"^(\S+) v(\S+)\|(.*?)(?: \(\*\))?$", tree, re.M))
     missing = [crate for crate in linked if "{} {} ({})".format(*crate) not in notices]
     assert len(linked) > 30 and not missing, f"not named: {missing}"
-    info = email.message_from_string((unpacked / "ligament-0.1.0.dist-info/METADATA").read_text())
+    info = email.message_from_string((unpacked / "ligament_coupling-0.1.0.dist-info/METADATA").read_text())
     assert set(info.get_all("License-File")) == {"LICENSE", "THIRD-PARTY-LICENCES.txt"}
 
 

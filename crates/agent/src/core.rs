@@ -604,6 +604,7 @@ fn how_it_ended(before: Phase, exit: Exit) -> String {
             format!("ended with exit status {status} before it had registered")
         }
         (Exit::Status(status), _) => format!("ended with exit status {status}"),
+        (Exit::Signal(_), Phase::Started) => format!("was ended by {exit} before it had registered"),
         (Exit::Signal(_), _) => format!("was ended by {exit}"),
     }
 }

@@ -23,7 +23,7 @@ pub use custody::{Custody, Gained};
 pub use driver::{run, Elsewhere};
 pub use host::{Drain, Host, InstanceView, Peek, RunView, Started, Wish};
 pub use ligament_carrier::{Carrier, Heard};
-pub use ligament_launch::Guard;
+pub use ligament_launch::{printed, Guard};
 pub use ligament_shm::status::{Awaited, State, Status, Waiting};
 pub use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums, REST};
 pub use outcome::{Exit, Failure, Outcome};

@@ -1,5 +1,6 @@
 //! How an instance ended, and how a run did.
 
+use ligament_launch::printed;
 use std::fmt;
 
 /// How a process ended.
@@ -71,7 +72,7 @@ impl Failure {
         };
         if let Some(said) = &self.said {
             text.push_str(": ");
-            text.push_str(said);
+            text.push_str(&printed::clean(said));
         }
         text
     }

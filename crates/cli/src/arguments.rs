@@ -380,7 +380,7 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Join(join) => crate::client::join(&join),
         Command::Config(config) => crate::config::config(&config, home.as_deref()),
-        Command::Explain(explain) => crate::explain::explain(&explain),
+        Command::Explain(explain) => crate::explain::explain(&explain, home.as_deref()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);

@@ -102,7 +102,7 @@ pub(crate) fn config(arguments: &Config, home: Option<&Path>) -> i32 {
         Err(why) => {
             let error = format!(
                 "this command belongs to no complete installation: {why}; install Ligament with \
-                 `make install PREFIX=...` or `pip install ligament`, and use the command from there"
+                 `make install PREFIX=...` or `pip install dist/ligament_coupling-*.whl` (from `make wheel`), and use the command from there"
             );
             if arguments.json {
                 print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));

@@ -1,22 +1,30 @@
 //! `ligament explain`: what a code means and what to do, in the terminal.
 
 use crate::arguments::{print, Explain};
+use crate::pages::{links, Pages};
 use ligament_catalogue::{entries, find, Entry};
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// The widest that text is set, however wide the terminal.
 const WIDEST: usize = 100;
 
-/// Explains a code, or lists all.
-pub(crate) fn explain(arguments: &Explain) -> i32 {
+/// Explains a code, or lists all. `home` is the prefix of the installation, where the caller knows it better than this
+/// process's program does.
+pub(crate) fn explain(arguments: &Explain, home: Option<&Path>) -> i32 {
+    let pages = Pages::of_this_program(home);
     let Some(code) = &arguments.code else {
-        print(&if arguments.json { json(entries().iter().map(as_json).collect()) } else { list() });
+        let all = || json(entries().iter().map(|entry| as_json(entry, &pages)).collect());
+        print(&if arguments.json { all() } else { list() });
         return crate::DONE;
     };
     let Some(entry) = find(code.trim_matches(|c| "[]()`".contains(c))) else {
         return refuse(arguments, code);
     };
-    print(&if arguments.json { json(as_json(entry)) } else { text(entry, width()) });
+    print(&match arguments.json {
+        true => json(as_json(entry, &pages)),
+        false => text(entry, width()) + &read_on(entry, &pages),
+    });
     crate::DONE
 }
 
@@ -42,10 +50,28 @@ fn json(mut value: serde_json::Value) -> String {
     format!("{value}\n")
 }
 
-fn as_json(entry: &Entry) -> serde_json::Value {
+fn as_json(entry: &Entry, pages: &Pages) -> serde_json::Value {
+    let links: Vec<_> = links(entry.meaning).map(|link| {
+        serde_json::json!({ "title": link.title, "file": pages.file(&link), "heading": pages.heading(&link) })
+    }).collect();
     serde_json::json!({
         "code": entry.code, "when": entry.when, "messages": entry.messages, "meaning": plain(entry.meaning),
+        "links": links,
     })
+}
+
+/// The pages that an entry links to, as files to open. Paths are not broken into lines.
+fn read_on(entry: &Entry, pages: &Pages) -> String {
+    let line = |link| {
+        let heading = pages.heading(&link).map(|heading| format!(", under \"{heading}\"")).unwrap_or_default();
+        format!("  {}{heading}\n", pages.file(&link))
+    };
+    let lines: String = links(entry.meaning).map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\nread on:\n{lines}")
+    }
 }
 
 /// All codes, under their headings.

@@ -3,10 +3,10 @@
 use crate::arguments::Logs;
 use crate::client::{is_alive, is_here, record_of};
 use crate::peek::Files;
+use crate::shown::Shown;
 use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
 use rustix::fs::inotify;
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 /// Shows a log.
@@ -63,10 +63,10 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
     // Watched from before the first look, so that nothing is missed in between.
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;
-    let mut out = std::io::stdout().lock();
+    let mut out = Shown::begin();
     // What was put aside when the log became too large.
     if let Ok(earlier) = std::fs::read(RunLog::earlier(path)) {
-        let _ = out.write_all(&earlier);
+        let _ = out.show(&earlier);
     }
     loop {
         let over = match record_of(run) {
@@ -101,10 +101,10 @@ fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
 }
 
 /// Shows what has been added to a file. False if nobody reads it any more (`| head`).
-fn show_rest(file: &mut File, out: &mut impl Write) -> std::io::Result<bool> {
+fn show_rest(file: &mut File, out: &mut Shown) -> std::io::Result<bool> {
     let mut bytes = Vec::new();
     read_output(file, &mut bytes)?;
-    Ok(out.write_all(&bytes).and_then(|()| out.flush()).is_ok())
+    Ok(out.show(&bytes).is_ok())
 }
 
 /// Whether a log that is open was put aside, and a new one stands in its place. Nothing more is written to the old

@@ -4,9 +4,10 @@
 use crate::arguments::{print, Peek};
 use crate::client::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
+use crate::shown::Shown;
 use ligament_manager::{find_run, in_bytes, no_such_instance, RunDirectory, RunState};
 use ligament_wire::peek::{Entry, Sight, MOST};
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
 /// How often is looked whether a file has grown.
@@ -175,7 +176,7 @@ impl<'a> Files<'a> {
     /// # Errors
     /// It cannot be read, or what reads this cannot be written to.
     pub fn show(&self, path: &str, from: u64, follow: bool) -> Result<(), String> {
-        let mut out = io::stdout().lock();
+        let mut out = Shown::begin();
         let (mut at, mut known) = (from, None);
         loop {
             let (sight, more_may_come) = self.see(path, at, MOST)?;
@@ -189,7 +190,7 @@ impl<'a> Files<'a> {
                         continue;
                     }
                     at = offset + bytes.len() as u64;
-                    if let Err(error) = out.write_all(&bytes).and_then(|()| out.flush()) {
+                    if let Err(error) = out.show(&bytes) {
                         return match error.kind() {
                             io::ErrorKind::BrokenPipe => Ok(()),
                             _ => Err(format!(

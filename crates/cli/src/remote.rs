@@ -5,6 +5,7 @@ use crate::attach::Attach;
 use crate::job::Cancel;
 use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
+use ligament_launch::printed::clean;
 use ligament_launch::site::Site;
 use ligament_manager::Moment;
 use std::io::IsTerminal;
@@ -74,7 +75,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     match shell_at(site, &put) {
         Err(error) => return crate::fail(arguments.json, &error, crate::FAILED),
         Ok(output) if !output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let said = clean(&String::from_utf8_lossy(&output.stderr)).trim().to_owned();
             let error = format!("the model cannot be put to the site {}: {said}", site.name);
             return crate::fail(arguments.json, &error, crate::FAILED);
         }

@@ -1,6 +1,7 @@
 //! `ligament site`: list, check and begin site files.
 
 use crate::arguments::print;
+use ligament_launch::printed::clean;
 use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES};
 use std::io::Write;
 use std::path::PathBuf;
@@ -131,7 +132,7 @@ fn reach(site: &Site) -> Result<Vec<String>, String> {
     ));
     let output = shell_at(site, &script)?;
     let place = site.ssh.as_deref().unwrap_or("this machine");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let text = |bytes: &[u8]| clean(&String::from_utf8_lossy(bytes)).trim().to_owned();
     if !output.status.success() {
         return Err(format!(
             "the site {} is not as its file says: {place}: {}",
@@ -161,7 +162,7 @@ pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output
     let output = child.wait_with_output().map_err(|error| format!("ssh: {error}"))?;
     match (output.status.code(), &site.ssh) {
         (Some(255), Some(target)) => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let said = clean(&String::from_utf8_lossy(&output.stderr)).trim().to_owned();
             Err(format!("the site {} cannot be reached: ssh {target} said: {said}", site.name))
         }
         _ => Ok(output),

@@ -23,6 +23,34 @@ fn a_code_is_explained_with_its_messages_and_what_to_do() {
 }
 
 #[test]
+fn every_link_of_an_explanation_is_a_page_to_open_with_the_heading_that_is_meant() {
+    let json: serde_json::Value = serde_json::from_slice(&ligament(&["explain", "--json"]).stdout).unwrap();
+    let mut count = 0;
+    for entry in json["codes"].as_array().unwrap() {
+        let (code, meaning) = (entry["code"].as_str().unwrap(), entry["meaning"].as_str().unwrap());
+        let written = ligament_catalogue::find(code).unwrap().meaning;
+        let links = entry["links"].as_array().unwrap();
+        assert_eq!(links.len(), written.matches("](").count(), "{code}");
+        assert!(!meaning.contains("]("));
+        let said = text(&ligament(&["explain", code]).stdout);
+        for link in links {
+            let file = link["file"].as_str().unwrap();
+            let page = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{code}: {file}: {error}"));
+            assert!(said.contains(&format!("  {file}")), "{said}");
+            if let Some(heading) = link["heading"].as_str() {
+                assert!(page.lines().any(|line| line.trim_start_matches('#').trim() == heading), "{heading}");
+                assert!(said.contains(&format!("under \"{heading}\"")), "{said}");
+            }
+            count += 1;
+        }
+        // One that names a place in a page says which heading that is.
+        let places = links.iter().filter(|link| !link["heading"].is_null()).count();
+        assert_eq!(places, written.matches(".md#").count(), "{code}");
+    }
+    assert!(count > 20);
+}
+
+#[test]
 fn without_a_code_all_are_listed() {
     let said = text(&ligament(&["explain"]).stdout);
     for entry in ligament_catalogue::entries() {

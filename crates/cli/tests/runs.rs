@@ -442,6 +442,73 @@ fn json_is_one_object_that_says_whether_it_went_well() {
 }
 
 #[test]
+fn an_instance_that_never_registers_is_reported_with_its_last_error_and_what_to_do() {
+    let sh = |text: &str| format!("{{executable: sh, args: [-c, {text:?}]}}");
+    let traceback =
+        "echo 'Traceback (most recent call last):\n  File x\nFileNotFoundError: [Errno 2] No such file or \
+                     directory: '\\''mesh.txt'\\''\nlater' >&2; exit 1";
+    let cases: [(&str, String, &[&str]); 6] = [
+        (
+            "python",
+            "{executable: python3, args: [-I, -S, -c, import ligament]}".to_owned(),
+            &["before it had registered: ModuleNotFoundError: No module named 'ligament'; /", "python3 ran it"],
+        ),
+        (
+            "colours",
+            sh("printf '\\033[31mERROR\\033[0m: \\033]0;title\\007too hot\\r\\n' >&2; exit 3"),
+            &["with exit status 3 before it had registered: ERROR: too hot (ligament explain exit-unregistered)"],
+        ),
+        ("input", sh(traceback), &["its working directory is /", "micro/workdir; name input files under \"stage:\""]),
+        ("beside", sh("cat pair.ymmsl"), &["pair.ymmsl lies beside it: \"stage: {micro: pair.ymmsl}\""]),
+        ("command", sh("exec no-such-mesher"), &["no-such-mesher is not in its PATH"]),
+        ("signal", sh("echo 'error: bad mesh'; kill -ABRT $$"), &["before it had registered: error: bad mesh"]),
+    ];
+    for (test, micro, wanted) in cases {
+        let place = Place::new(&format!("unregistered-{test}"), &micro);
+        let output = place.run(&[]);
+        assert_eq!(output.status.code(), Some(1));
+        for wanted in wanted {
+            assert!(reason(&output).contains(wanted), "{test}: {}", text(&output.stderr));
+        }
+        let why = place.record()["reason"].as_str().unwrap().to_owned();
+        assert!(!why.contains('\x1b') && reason(&output).contains(&why), "{why}");
+    }
+}
+
+#[test]
+fn a_script_whose_interpreter_is_missing_says_which() {
+    use std::os::unix::fs::PermissionsExt;
+    for (test, line, wanted) in [
+        ("gone", "#!/no/such/python3", "names /no/such/python3, which is not there"),
+        ("dos", "#!/bin/sh\r", "carriage return"),
+    ] {
+        let place = Place::new(&format!("interpreter-{test}"), "{executable: ./micro}");
+        let script = place.path.join("micro");
+        std::fs::write(&script, format!("{line}\nexit 0\n")).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = place.run(&[]);
+        assert!(reason(&output).contains(wanted), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn what_a_program_printed_is_shown_without_control_sequences_and_cut_and_kept_as_it_is() {
+    let long = "x".repeat(5000);
+    let place = Place::new(
+        "control",
+        &format!("{{executable: sh, args: [-c, \"printf '\\\\033[2J\\\\377hidden\\\\rerror\\\\n{long}\\\\n'; exit 3\"]}}"),
+    );
+    let output = place.run(&[]);
+    let shown = text(&output.stderr);
+    assert!(shown.contains("\n  error\n") && !shown.contains('\x1b'), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() < 1000), "{shown}");
+    let kept = std::fs::read(place.path.join("run/instances/micro/output.log")).unwrap();
+    assert!(kept.starts_with(b"\x1b[2J\xffhidden\rerror\n") && kept.len() > 5000);
+    // What a pipe reads is what was printed.
+    assert_eq!(place.ask(&["logs", "run", "micro"]).stdout, kept);
+}
+
+#[test]
 fn a_full_conduit_in_a_circle_of_waits_is_widened() {
     let place = Place::with_model(
         "parks",

@@ -2,8 +2,8 @@
 //! which environment, where. Nothing is started here, so that a missing program is found before any runs.
 
 use crate::environment::{expand, Environment};
+use crate::ran::{find_in, is_executable};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
-use rustix::fs::{access, Access};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -170,10 +170,6 @@ fn resolve_arguments(program: &Program, place: &Place<'_>, environment: &Environ
         .collect()
 }
 
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && access(path, Access::EXEC_OK).is_ok()
-}
-
 fn find_executable(
     program: &Program,
     place: &Place<'_>,
@@ -182,12 +178,7 @@ fn find_executable(
 ) -> Result<PathBuf, PrepareError> {
     if !wanted.contains('/') {
         let path = environment.get("PATH").unwrap_or_default();
-        // A relative entry would mean the directory that `ligament` was called from.
-        let found = std::env::split_paths(path)
-            .filter(|directory| directory.is_absolute())
-            .map(|directory| directory.join(wanted))
-            .find(|file| is_executable(file));
-        return found.ok_or_else(|| {
+        return find_in(path, wanted).ok_or_else(|| {
             wrong(format!(
                 "the command \"{wanted}\" is not in PATH; install it, or write the path to it (with a \"/\" in it)"
             ))

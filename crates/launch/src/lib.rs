@@ -3,6 +3,7 @@
 //! and `keeper` on its own side), a small process that starts them all and outlives the run.
 
 pub mod agents;
+mod cause;
 mod command;
 mod descendants;
 mod detached;
@@ -15,11 +16,14 @@ mod loss;
 mod machines;
 mod nodes;
 mod placement;
+pub mod printed;
 mod process;
+mod ran;
 pub mod site;
 pub mod staging;
 mod sys;
 
+pub use cause::{advice, error_line, Where};
 pub use command::{prepare, Command, Place, PrepareError};
 pub use detached::{ended, leave_terminal, start_detached};
 pub use environment::{expand, Environment};
@@ -29,3 +33,4 @@ pub use machines::{machines, Machines};
 pub use nodes::{allocation, parse_hosts, position, read_hostfile, Allocation, BatchSystem, Node};
 pub use placement::{needs, place, reserved, Need, PlaceOptions, Placement, Room};
 pub use process::{describe_signal, end_group, raise_open_files, Ended};
+pub use ran::Ran;

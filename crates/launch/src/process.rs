@@ -1,6 +1,7 @@
 //! Processes of instances: started in a group of their own, tied to the thread that starts them, ended together.
 
 use crate::command::Command;
+use crate::ran::why_not;
 use crate::sys::{self, Birth};
 use rustix::fd::OwnedFd;
 use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
@@ -45,15 +46,10 @@ impl Command {
         })?;
         let pid = birth.start().map_err(|error| {
             let hint = match error.kind() {
-                std::io::ErrorKind::PermissionDenied => "; is it executable (chmod +x)?".to_owned(),
                 std::io::ErrorKind::NotFound if !self.directory.is_dir() => {
                     format!("; its working directory {} is gone", self.directory.display())
                 }
-                // The file itself was found when the command was prepared.
-                std::io::ErrorKind::NotFound => {
-                    "; is the interpreter that its first line (#!) names there?".to_owned()
-                }
-                _ => String::new(),
+                _ => why_not(&self.program, &error),
             };
             format!("{} cannot be started: {error}{hint}", self.program.display())
         })?;

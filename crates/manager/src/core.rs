@@ -9,7 +9,7 @@ use crate::observation::{Observation, Standing};
 use crate::record::{InstanceRecord, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::in_bytes;
-use ligament_agent::{Exit, InstanceView, Order, Outcome, Plan, Report};
+use ligament_agent::{printed, Exit, InstanceView, Order, Outcome, Plan, Report};
 use ligament_model::{Reference, Settings};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -111,7 +111,8 @@ impl<N: Names> Manager<N> {
                 Deed::Write { level, who: self.names.instance(instance), text: exit.to_string() }
             }
             Report::Said { instance, level, text } => {
-                Deed::Say { level: Level::from_number(level), who: self.names.instance(instance), text }
+                let (level, who) = (Level::from_number(level), self.names.instance(instance));
+                Deed::Say { level, who, text: printed::clean(&text) }
             }
             Report::Remark { level, text } => {
                 Deed::Say { level: Level::from_number(level), who: "agent".to_owned(), text }

@@ -2,6 +2,7 @@
 //! `docs/reference/run-directory.md`.
 
 use crate::clock::Moment;
+use ligament_agent::printed;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -349,7 +350,7 @@ impl RunDirectory {
         write_whole(&self.token(), token.as_bytes(), 0o600)
     }
 
-    /// The last lines that an instance printed.
+    /// The last lines that an instance printed, as they are shown.
     pub fn last_lines(&self, instance: &str, count: usize) -> Vec<String> {
         const TAIL: u64 = 64 << 10;
         let read = || -> io::Result<Vec<u8>> {
@@ -361,10 +362,7 @@ impl RunDirectory {
             file.take(TAIL).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        let bytes = read().unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(count)..].iter().map(|line| (*line).to_owned()).collect()
+        printed::last_lines(&read().unwrap_or_default(), count)
     }
 
     /// Points `latest` at this run, which is there now; that it cannot is no reason not to run. What somebody else has

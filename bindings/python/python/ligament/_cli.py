@@ -11,13 +11,13 @@ def main() -> int:
     """Does what the command line asks for; gives the exit status."""
     # The command waits outside Python, where Python's own handler would have to wait as well.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _command_line(sys.argv, _prefix() if "config" in sys.argv[1:2] else None)
+    return _command_line(sys.argv, _prefix() if sys.argv[1:2] in (["config"], ["explain"]) else None)
 
 
 def _prefix() -> str:
     """The directory below which the wheel has put the library and the headers; without them, that of Python itself."""
     try:
-        files = importlib.metadata.files("ligament") or ()
+        files = importlib.metadata.files("ligament-coupling") or ()
     except importlib.metadata.PackageNotFoundError:
         files = ()  # the package's folder is used as it is
     for file in files:

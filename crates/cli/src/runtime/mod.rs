@@ -1,7 +1,7 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
 //! and view. `prepare` makes ready, `stage` brings inputs to where instances run, `host` is what the agent asks for,
 //! `watched` what others see of the run while it goes on, `spread` is the rest of a run over several domains, `brought` what
-//! comes back from there, `peeks` what people want to see of it meanwhile.
+//! comes back from there, `peeks` what people want to see of it meanwhile, `why` what the reason of a failure says.
 //! Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
 mod brought;
@@ -11,6 +11,7 @@ mod prepare;
 mod spread;
 mod stage;
 mod watched;
+mod why;
 
 pub use ligament_launch::agents::Expected;
 pub use spread::{Agents, Spread};
@@ -21,7 +22,7 @@ use crate::view::View;
 use brought::Brought;
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
 use ligament_launch::staging::Inputs;
-use ligament_launch::Command;
+use ligament_launch::{Command, Ran};
 use ligament_manager::timeline::Recording;
 use ligament_manager::{
     Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog,
@@ -177,6 +178,7 @@ pub fn run_over<'a>(
         directory,
         starter,
         commands: HashMap::new(),
+        ran: HashMap::new(),
         homes: HashMap::new(),
         inputs: Inputs::default(),
         view,
@@ -352,6 +354,8 @@ struct Runtime<'a> {
     since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     commands: HashMap<u32, Command>,
+    /// What each process runs, for the reason why it failed.
+    ran: HashMap<u32, Ran>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<u32, PathBuf>,
     inputs: Inputs,
@@ -441,7 +445,7 @@ impl Runtime<'_> {
             self.add(Level::Warning, "run", &text);
         }
         let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
-        let outcome = incomplete.as_ref().unwrap_or(outcome);
+        let outcome = &self.explained(incomplete.as_ref().unwrap_or(outcome));
         let seen = self.see(instances, ligament_shm::status::now());
         let last = self.manager.conclude(&mut self.record, outcome, &seen);
         self.manager.remark(&mut self.record, &self.model.settings, &self.given);

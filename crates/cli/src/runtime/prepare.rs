@@ -3,7 +3,7 @@
 use super::spread::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
-use ligament_launch::{prepare, Loss, Place};
+use ligament_launch::{prepare, Loss, Place, Ran};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
 use ligament_wire::control::ENV_IDENTITY;
@@ -61,6 +61,7 @@ impl Runtime<'_> {
             };
             let command = prepare(program, self.model.instances[i as usize].resources, &place)
                 .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            self.ran.insert(i, Ran::of(&command));
             self.commands.insert(i, command);
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! invitation must be a file that all machines see.
 
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use crate::printed::last_lines;
 use crate::site::Site;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -54,7 +55,7 @@ fn flavour() -> Result<Flavour, String> {
     if said.contains("HYDRA") || said.contains("MPICH") || said.contains("Intel(R) MPI") {
         return Ok(Flavour::Mpich);
     }
-    let first = said.lines().next().unwrap_or_default();
+    let first = last_lines(said.as_bytes(), usize::MAX).into_iter().next().unwrap_or_default();
     Err(format!(
         "mpirun is neither Open MPI's nor MPICH's (it says \"{first}\"); load the module of one of them, or use the \
          launcher ssh"

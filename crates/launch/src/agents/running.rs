@@ -1,6 +1,7 @@
 //! The commands that start agents, while they run: each in a group of its own, its output in a file, ended with the run.
 
 use super::{AgentCommand, Expected, Launcher, Start};
+use crate::printed;
 use crate::process::{describe_signal, end_group};
 use crate::sys;
 use rustix::process::Signal;
@@ -158,7 +159,7 @@ fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
 /// The last lines of a file, as one text of at most three lines.
 fn last_lines(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL)..]).into_owned();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines = printed::last_lines(&bytes[bytes.len().saturating_sub(TAIL)..], usize::MAX);
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join("\n")
 }

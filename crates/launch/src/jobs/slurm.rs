@@ -1,6 +1,7 @@
 //! Slurm's queue: sbatch, squeue, scancel.
 
 use super::JobState;
+use crate::printed::last_lines;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -17,7 +18,8 @@ fn run(words: &[&str]) -> Result<Output, String> {
 
 fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = last_lines(text.as_bytes(), usize::MAX);
+    lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Submits a script; the job's number comes back.

@@ -1,0 +1,98 @@
+//! The pages of the documentation, as files that a user can open: where they are, and what leads to them.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The page that entries of the catalogue stand in has its links from here.
+const FROM: &str = "docs/reference";
+
+/// A link in an explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link<'a> {
+    pub title: &'a str,
+    /// The page, from the root of the sources: `docs/guides/files.md`.
+    page: PathBuf,
+    /// The place in it, as links name it.
+    place: Option<&'a str>,
+}
+
+/// The links of a Markdown text.
+pub(crate) fn links(markdown: &str) -> impl Iterator<Item = Link<'_>> {
+    markdown.split('[').skip(1).filter_map(|rest| {
+        let (title, after) = rest.split_once("](")?;
+        let (target, _) = after.split_once(')')?;
+        let (page, place) = match target.split_once('#') {
+            Some((page, place)) => (page, Some(place)),
+            None => (target, None),
+        };
+        let mut path = PathBuf::new();
+        for part in Path::new(FROM).join(page).components() {
+            match part {
+                Component::ParentDir => drop(path.pop()),
+                part => path.push(part),
+            }
+        }
+        Some(Link { title, page: path, place })
+    })
+}
+
+/// Where the pages are.
+pub(crate) struct Pages {
+    root: Option<PathBuf>,
+}
+
+impl Pages {
+    /// Those that were installed with this program, below its prefix or `home`; or those of the sources, if it lies in a
+    /// build tree there.
+    pub fn of_this_program(home: Option<&Path>) -> Pages {
+        let program = std::env::current_exe().unwrap_or_default();
+        let above = || program.ancestors().skip(1);
+        let installed = home.into_iter().chain(above()).map(|prefix| prefix.join("share/doc/ligament"));
+        let found = installed.chain(above().map(Path::to_path_buf));
+        let has_pages = |root: &PathBuf| root.join(FROM).join("errors.md").is_file();
+        Pages { root: found.into_iter().find(has_pages) }
+    }
+
+    /// The file of a page; without pages here, what it is called in the sources.
+    pub fn file(&self, link: &Link<'_>) -> String {
+        self.root.as_ref().map_or_else(|| link.page.clone(), |root| root.join(&link.page)).display().to_string()
+    }
+
+    /// The heading that a link leads to, if it leads to one; without pages here, its name in links.
+    pub fn heading(&self, link: &Link<'_>) -> Option<String> {
+        let place = link.place?;
+        let text = std::fs::read_to_string(self.root.as_ref()?.join(&link.page)).unwrap_or_default();
+        let headings = text.lines().filter(|line| line.starts_with('#'));
+        let mut headings = headings.map(|line| line.trim_start_matches('#').trim());
+        Some(headings.find(|heading| slug(heading) == place).unwrap_or(place).to_owned())
+    }
+}
+
+/// What a heading is called in links.
+fn slug(heading: &str) -> String {
+    let kept = heading
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || "_- ".contains(*c))
+        .collect::<String>();
+    kept.replace(' ', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_from_the_page_that_it_stands_in() {
+        let text = "see [b], [Files](../guides/files.md#where-it-is) and [Limits](limits.md)";
+        let found: Vec<_> = links(text).map(|link| (link.title, link.page, link.place)).collect();
+        let page = |name: &str| PathBuf::from(format!("docs/{name}"));
+        assert_eq!(
+            found,
+            [
+                ("Files", page("guides/files.md"), Some("where-it-is")),
+                ("Limits", page("reference/limits.md"), None)
+            ]
+        );
+        assert_eq!(slug("What `receive` can't: \"a\" (b)"), "what-receive-cant-a-b");
+    }
+}

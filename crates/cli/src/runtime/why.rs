@@ -1,0 +1,55 @@
+//! Why an instance failed, as far as what it printed tells: the reason of a run names the line and what to do.
+
+use super::{Runtime, LAST_LINES};
+use ligament_agent::{Exit, Failure, Outcome};
+use ligament_launch::{advice, error_line, Where};
+
+impl Runtime<'_> {
+    /// How the run ended, with what the instance that failed first printed about it.
+    pub(super) fn explained(&self, outcome: &Outcome) -> Outcome {
+        match outcome {
+            Outcome::Failed(failure) => Outcome::Failed(self.with_cause(failure.clone())),
+            other => other.clone(),
+        }
+    }
+
+    fn with_cause(&self, mut failure: Failure) -> Failure {
+        let Some(instance) = failure.instance else { return failure };
+        // Of one that ended as if all were well, what it printed last says nothing.
+        if matches!(failure.exit, Some(Exit::Status(0) | Exit::Unknown)) && failure.said.is_none() {
+            return failure;
+        }
+        let name = self.name(instance);
+        // One process runs all instances of a light program.
+        let first = match self.model.light_program(instance) {
+            Some(program) => (0..instance).find(|&i| self.model.light_program(i) == Some(program)),
+            None => None,
+        };
+        let first = first.unwrap_or(instance);
+        let (directory, model) = (self.directory.workdir(&name), self.model_directory().ok());
+        let place = Where {
+            ran: self.ran.get(&first),
+            directory: Some(directory.as_path()).filter(|_| self.is_here(instance)),
+            component: &self.component(instance),
+            model: model.as_deref(),
+        };
+        if let Some(said) = &mut failure.said {
+            if let Some(advice) = advice(said, &place) {
+                said.push_str(&format!("; {advice}"));
+            }
+            return failure;
+        }
+        let lines = self.directory.last_lines(&name, LAST_LINES);
+        let Some(line) = error_line(&lines) else { return failure };
+        let advice = advice(line, &place);
+        // Of one that took part the last line may be anything, and is shown with those before it.
+        if advice.is_none() && !failure.what.ends_with("before it had registered") {
+            return failure;
+        }
+        failure.what.push_str(&format!(": {line}"));
+        if let Some(advice) = advice {
+            failure.what.push_str(&format!("; {advice}"));
+        }
+        failure
+    }
+}

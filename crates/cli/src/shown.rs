@@ -1,0 +1,32 @@
+//! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal without control
+//! sequences, which could hide lines or change the terminal.
+
+use ligament_agent::printed::Cleaner;
+use std::io::{IsTerminal, StdoutLock, Write};
+
+/// Standard output, for the output of programs.
+pub(crate) struct Shown {
+    out: StdoutLock<'static>,
+    cleaner: Option<Cleaner>,
+}
+
+impl Shown {
+    /// For one file from beginning to end.
+    pub fn begin() -> Shown {
+        let out = std::io::stdout();
+        let cleaner = out.is_terminal().then(Cleaner::default);
+        Shown { out: out.lock(), cleaner }
+    }
+
+    /// Shows what has come.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn show(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match &mut self.cleaner {
+            Some(cleaner) => self.out.write_all(cleaner.clean(bytes).as_bytes())?,
+            None => self.out.write_all(bytes)?,
+        }
+        self.out.flush()
+    }
+}

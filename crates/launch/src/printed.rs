@@ -1,0 +1,166 @@
+//! What programs print, as people may be shown it: without control sequences, in lines that are not too long. A file keeps
+//! what was printed.
+
+/// The longest line that is shown of what a program printed, characters.
+pub const LONGEST: usize = 400;
+
+/// Where in a control sequence a text is (ECMA-48).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    /// After a carriage return.
+    Return,
+    /// After ESC.
+    Escape,
+    /// In a control sequence: ESC, `[`, parameters.
+    Sequence,
+    /// In a string of a title, a link or the like, which ends with BEL or ST.
+    String,
+    /// In such a string, after ESC.
+    StringEscape,
+}
+
+/// Takes control sequences out of a text that comes in pieces.
+#[derive(Debug)]
+pub struct Cleaner {
+    place: Place,
+    /// What stands for a carriage return with no newline after it.
+    alone: char,
+    /// The beginning of a character whose rest has not come.
+    torn: Vec<u8>,
+}
+
+impl Default for Cleaner {
+    /// Begins a new line where a program would begin the same one again.
+    fn default() -> Cleaner {
+        Cleaner { place: Place::Text, alone: '\n', torn: Vec::new() }
+    }
+}
+
+impl Cleaner {
+    /// The next piece. The beginning of a character at its end waits for the next one.
+    pub fn clean(&mut self, bytes: &[u8]) -> String {
+        let mut all = std::mem::take(&mut self.torn);
+        all.extend_from_slice(bytes);
+        let mut text = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            chunk.valid().chars().for_each(|c| self.take(c, &mut text));
+            let invalid = chunk.invalid();
+            if chunks.peek().is_none() && may_go_on(invalid) {
+                self.torn = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                self.take(char::REPLACEMENT_CHARACTER, &mut text);
+            }
+        }
+        text
+    }
+
+    fn take(&mut self, c: char, text: &mut String) {
+        // A sequence that is not ended must not swallow the lines after it.
+        if c == '\n' {
+            self.place = Place::Text;
+            return text.push('\n');
+        }
+        self.place = match (self.place, c) {
+            (Place::String, '\x07' | '\u{9c}') | (Place::StringEscape, '\\') => Place::Text,
+            (Place::String, '\x1b') => Place::StringEscape,
+            (Place::String, _) => Place::String,
+            (Place::Escape | Place::StringEscape, '[') => Place::Sequence,
+            (Place::Escape | Place::StringEscape, ']' | 'P' | 'X' | '^' | '_') => Place::String,
+            (Place::Escape, ' '..='/') => Place::Escape,
+            (Place::Escape | Place::StringEscape, '0'..='~') => Place::Text,
+            (Place::Sequence, ' '..='?') => Place::Sequence,
+            (Place::Sequence, '@'..='~') => Place::Text,
+            (place, _) => {
+                if place == Place::Return && c != '\r' {
+                    text.push(self.alone);
+                }
+                match c {
+                    '\x1b' => Place::Escape,
+                    '\u{9b}' => Place::Sequence,
+                    '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => Place::String,
+                    '\r' => Place::Return,
+                    c => {
+                        if c == '\t' || !(c.is_control() || turns(c)) {
+                            text.push(c);
+                        }
+                        Place::Text
+                    }
+                }
+            }
+        };
+    }
+}
+
+/// Whether bytes that are no character may begin one.
+fn may_go_on(bytes: &[u8]) -> bool {
+    matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
+}
+
+/// Whether a character makes others appear in another order than they have.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text without control sequences. Its lines stay.
+pub fn clean(text: &str) -> String {
+    Cleaner::default().clean(text.as_bytes())
+}
+
+/// The last lines of what a program printed, as they are shown: at most `count`, none longer than `LONGEST`. Of a line that
+/// was written again and again, such as a progress bar, its last state.
+pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
+    let mut cleaner = Cleaner { alone: '\r', ..Cleaner::default() };
+    let mut text = cleaner.clean(printed);
+    if !cleaner.torn.is_empty() {
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(count)..];
+    last.iter().map(|line| shortened(line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or(""))).collect()
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_sequence_is_left_and_no_letter_is_lost() {
+        let cases = [
+            ("plain, with a tab\tand é", "plain, with a tab\tand é"),
+            ("\x1b[1;31mred\x1b[0m and \x1b[38;5;7mgrey\x1b[K", "red and grey"),
+            ("\x1b]0;a title\x07after\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "afterlink"),
+            ("\x1bP1$r\x1b\\a\x1b(Bb\x1b7c\u{9b}2Jd\u{90}x\u{9c}e", "abcde"),
+            ("bell\x07, back\x08, nul\0, del\x7f, c1\u{85}", "bell, back, nul, del, c1"),
+            ("a title that is \x1b]0;not ended\nand the next line", "a title that is \nand the next line"),
+            ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+            ("\u{202e}turned\u{202c}", "turned"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(clean(text), wanted);
+            // However it comes in pieces.
+            let mut cleaner = Cleaner::default();
+            let pieces: String = text.as_bytes().chunks(1).map(|piece| cleaner.clean(piece)).collect();
+            assert_eq!(pieces, wanted);
+        }
+        assert_eq!(Cleaner::default().clean(b"bad \xff, \xc3( and \xe2\x82"), "bad \u{fffd}, \u{fffd}( and ");
+    }
+
+    #[test]
+    fn the_last_lines_are_cut_and_of_a_progress_bar_the_last_state_stays() {
+        let long = "x".repeat(10_000);
+        let printed = format!("first\n 10 %\r 50 %\r100 %\r\n{long}\n\x1b[31mend\x1b[0m");
+        let lines = last_lines(printed.as_bytes(), 3);
+        assert_eq!(lines, ["100 %".to_owned(), format!("{}…", "x".repeat(LONGEST)), "end".to_owned()]);
+        assert_eq!(last_lines(b"cut \xe2\x82", 1), ["cut \u{fffd}"]);
+        assert!(last_lines(b"", 3).is_empty());
+    }
+}

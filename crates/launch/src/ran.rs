@@ -1,0 +1,176 @@
+//! What really runs when a program is started: an interpreter, if the file is a script.
+
+use crate::command::Command;
+use rustix::fs::{access, Access};
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// The longest first line that the kernel reads, bytes.
+const FIRST_LINE: u64 = 256;
+
+/// What was started, as far as one needs to know it to say why it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    program: PathBuf,
+    /// The `PATH` that it has.
+    path: OsString,
+}
+
+impl Ran {
+    /// By this command.
+    pub fn of(command: &Command) -> Ran {
+        let path = command.environment.get("PATH").unwrap_or_default().to_owned();
+        Ran { program: command.program.clone(), path }
+    }
+
+    /// The Python that runs, if one does. Some are scripts themselves, which look for the real one.
+    pub fn python(&self) -> Option<PathBuf> {
+        [self.program.clone(), self.interpreter()].into_iter().find(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ["python", "pypy"].iter().any(|python| name.starts_with(python)) && !name.ends_with(".py")
+        })
+    }
+
+    /// The program that runs: the file itself, or what the first line of a script names.
+    pub fn interpreter(&self) -> PathBuf {
+        let Some((interpreter, arguments)) = first_line(&self.program) else { return self.program.clone() };
+        if interpreter.file_name() != Some(OsStr::new("env")) {
+            return interpreter;
+        }
+        let mut words = arguments.split_whitespace();
+        let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
+        named.and_then(|name| find_in(&self.path, name)).unwrap_or(interpreter)
+    }
+}
+
+/// The first of the directories of a `PATH` that has this command.
+pub(crate) fn find_in(path: &OsStr, command: &str) -> Option<PathBuf> {
+    // A relative entry would mean the directory that `ligament` was called from.
+    std::env::split_paths(path)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(command))
+        .find(|file| is_executable(file))
+}
+
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// The interpreter that a script's first line (`#!`) names, and the rest of that line.
+fn first_line(script: &Path) -> Option<(PathBuf, String)> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(script).ok()?.take(FIRST_LINE).read_to_end(&mut bytes).ok()?;
+    let line = bytes.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?.trim_ascii_start();
+    let end = line.iter().position(|byte| b" \t".contains(byte)).unwrap_or(line.len());
+    let arguments = String::from_utf8_lossy(&line[end..]).trim().to_owned();
+    Some((PathBuf::from(OsString::from_vec(line[..end].to_vec())), arguments))
+}
+
+/// Why the system refuses to start a file that is there, and what to do; empty if nothing is known.
+pub(crate) fn why_not(program: &Path, error: &std::io::Error) -> String {
+    const ENOEXEC: i32 = 8;
+    let named = first_line(program).map(|(interpreter, _)| interpreter);
+    let is_dos = named.as_ref().is_some_and(|path| path.as_os_str().as_encoded_bytes().ends_with(b"\r"));
+    let interpreter = named.as_ref().map(|path| path.display().to_string().trim_end().to_owned());
+    match (error.kind(), interpreter) {
+        (std::io::ErrorKind::NotFound, Some(_)) if is_dos => {
+            "; its first line (#!) ends with a carriage return, as \
+             files from Windows do: remove it with \"sed -i 's/\\r$//'\""
+                .to_owned()
+        }
+        (std::io::ErrorKind::NotFound, Some(interpreter)) => format!(
+            "; its first line (#!) names {interpreter}, which is not there: correct that line, or name the \
+             interpreter with \"executable:\" and the script with \"args:\""
+        ),
+        // The file itself was found when the command was prepared.
+        (std::io::ErrorKind::NotFound, None) => {
+            "; the loader that it was linked for is not there: build it on \
+             this machine, or for it (\"file\" tells what it is)"
+                .to_owned()
+        }
+        (std::io::ErrorKind::PermissionDenied, Some(interpreter))
+            if is_executable(program) && !is_executable(Path::new(&interpreter)) =>
+        {
+            format!("; its first line (#!) names {interpreter}, which may not be executed")
+        }
+        (std::io::ErrorKind::PermissionDenied, _) => {
+            "; is it executable (chmod +x), on a file system whose programs may be executed?".to_owned()
+        }
+        _ if error.raw_os_error() == Some(ENOEXEC) => {
+            "; it is no program of this machine: a script needs a first \
+             line such as #!/bin/sh, a program has to be built for this processor"
+                .to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn script(test: &str, text: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ligament-ran-{}-{test}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_script_is_run_by_what_its_first_line_names() {
+        let sh = find_in(OsStr::new("/usr/bin:/bin"), "sh").unwrap();
+        let cases = [
+            ("plain", "#!/opt/x/python3 -u\nimport x\n", PathBuf::from("/opt/x/python3")),
+            ("space", "#! /opt/x/python3\n", PathBuf::from("/opt/x/python3")),
+            ("env", "#!/usr/bin/env sh\n", sh.clone()),
+            ("split", "#!/usr/bin/env -S A=1 sh -e\n", sh),
+            ("lost", "#!/usr/bin/env no-such-program\n", PathBuf::from("/usr/bin/env")),
+        ];
+        for (test, text, wanted) in cases {
+            let program = script(test, text);
+            let ran = Ran { program: program.clone(), path: "relative:/usr/bin:/bin".into() };
+            assert_eq!(ran.interpreter(), wanted, "{text}");
+            std::fs::remove_file(program).unwrap();
+        }
+        let ran = Ran { program: "/bin/sh".into(), path: OsString::new() };
+        assert_eq!(ran.interpreter(), PathBuf::from("/bin/sh"));
+    }
+
+    #[test]
+    fn a_python_is_known_by_its_name_also_if_it_is_a_script_itself() {
+        let directory = std::env::temp_dir().join(format!("ligament-python-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        for (name, text, is_python) in [
+            ("python3", "#!/bin/sh\nexec /opt/python3 \"$@\"\n", true),
+            ("micro.py", "#!/opt/python3.12\n", true),
+            ("python_model.py", "#!/bin/sh\n", false),
+        ] {
+            let program = directory.join(name);
+            std::fs::write(&program, text).unwrap();
+            let wanted = if name == "micro.py" { PathBuf::from("/opt/python3.12") } else { program.clone() };
+            let ran = Ran { program, path: OsString::new() };
+            assert_eq!(ran.python(), Some(wanted).filter(|_| is_python), "{name}");
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn what_the_system_refuses_to_start_is_explained() {
+        let cases = [
+            ("gone", "#!/no/such/python3\n", "names /no/such/python3, which is not there"),
+            ("dos", "#!/bin/sh\r\nexit 0\r\n", "carriage return"),
+            ("may-not", "#!/etc/passwd\n", "names /etc/passwd, which may not be executed"),
+            ("no-line", "\u{1}no program", "no program of this machine"),
+        ];
+        for (test, text, wanted) in cases {
+            let program = script(test, text);
+            let error = std::process::Command::new(&program).spawn().unwrap_err();
+            let why = why_not(&program, &error);
+            assert!(why.contains(wanted), "{text}: {error}{why}");
+            std::fs::remove_file(program).unwrap();
+        }
+    }
+}
