@@ -381,7 +381,6 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
     use ligament_model::yaml::parse;
     use ligament_model::Problem;
 
