@@ -52,7 +52,7 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
         problems.push(Problem::error(code, &program.executable_at, message, advice));
     };
     let Ok(metadata) = std::fs::metadata(&path) else {
-        let advice = build(program, &path).or_else(|| meant(&path, is_executable)).unwrap_or_else(|| {
+        let advice = build(program, &path).or_else(|| meant(&path, executable)).unwrap_or_else(|| {
             "build it, or correct the path; a path is relative to the file that names it".to_owned()
         });
         let message = format!("the executable \"{executable}\" of \"{}\" is not there{shown}", program.name);
@@ -275,9 +275,10 @@ fn build(program: &Program, path: &Path) -> Option<String> {
     ))
 }
 
-fn meant(path: &Path, fits: impl Fn(&Path) -> bool) -> Option<String> {
-    let like = similar(path, |path| fits(path) || language(path).is_some())?;
-    Some(format!("did you mean \"{}\"?", path.with_file_name(like).display()))
+/// What was meant by a path that leads nowhere, as the file would write it.
+fn meant(path: &Path, written: &str) -> Option<String> {
+    let like = similar(path, |path| is_executable(path) || language(path).is_some())?;
+    Some(format!("did you mean \"{}\"?", Path::new(written).with_file_name(like).display()))
 }
 
 /// A file in the same directory whose name is nearly the same.

@@ -50,7 +50,7 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
                 true => String::new(),
                 false => format!(" (looked for at {})", path.display()),
             };
-            let advice = match similar(&path, |_| true) {
+            let advice = match similar(&path, |other| other.is_file() || other.is_dir()) {
                 Some(like) => {
                     format!("did you mean \"{}\"?", Path::new(&input.source).with_file_name(like).display())
                 }

@@ -254,10 +254,17 @@ fn a_missing_executable_is_found_before_anything_runs() {
 #[test]
 fn a_script_whose_interpreter_is_missing_fails_the_run() {
     use std::os::unix::fs::PermissionsExt;
+    // A script that is a file is looked at before the run; one of the model only when it starts.
     let place = Place::new("interpreter", "{executable: ./script}");
     let script = place.path.join("script");
     std::fs::write(&script, "#!/nowhere/interpreter\n").unwrap();
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = place.run(&["--quiet"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("[not-executable]"), "{}", text(&refused.stderr));
+    let model = std::fs::read_to_string(place.path.join("pair.ymmsl")).unwrap();
+    let model = model.replace("{executable: ./script}", "{script: ['#!/nowhere/interpreter']}");
+    std::fs::write(place.path.join("pair.ymmsl"), model).unwrap();
     let output = place.run(&["--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     let why = reason(&output);
