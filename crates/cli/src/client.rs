@@ -101,8 +101,10 @@ fn question_and_answer(
     let token = std::fs::read_to_string(run.token())
         .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
     let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
-    let frame =
-        socket.send(&to_bytes(&request)).and_then(|()| socket.receive()).map_err(|error| broken(record, &error))?;
+    let frame = socket
+        .send(&to_bytes(&request))
+        .and_then(|()| socket.receive())
+        .map_err(|error| broken(record, &error))?;
     match from_bytes(&frame.bytes)? {
         Notice::Refused { why } => Err(why),
         answer => Ok(Some(answer)),

@@ -58,7 +58,10 @@ mod tests {
         assert_eq!(later, "1009 strangers were not let in, the last 192.0.2.1:9: it wants another run");
         assert_eq!(knock(0, began + TOGETHER), None, "what was told is not told again");
         let all = strangers.in_all().unwrap();
-        assert!(all.starts_with("1011 strangers were not let in during the run, the last 192.0.2.1:9"), "{all}");
+        assert!(
+            all.starts_with("1011 strangers were not let in during the run, the last 192.0.2.1:9"),
+            "{all}"
+        );
     }
 
     #[test]

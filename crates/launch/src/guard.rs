@@ -16,8 +16,8 @@ use rustix::process::{getpid, kill_process, waitpid, Pid, Signal, WaitOptions};
 use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process is a run and nothing else.

@@ -159,7 +159,8 @@ impl Invitation {
             encrypt: self.encrypt,
             secret: self.keys.secret().iter().map(|byte| format!("{byte:02x}")).collect(),
         };
-        let mut text = Zeroizing::new(serde_json::to_string_pretty(&written).expect("plain fields are written"));
+        let mut text =
+            Zeroizing::new(serde_json::to_string_pretty(&written).expect("plain fields are written"));
         text.push('\n');
         text
     }

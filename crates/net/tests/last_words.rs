@@ -56,7 +56,8 @@ fn a_head_hears_at_once_why_a_domain_is_gone() {
 fn a_domain_hears_at_once_why_its_head_is_gone_and_only_from_who_outlived_that_head() {
     for encrypt in [false, true] {
         let keys = RunKeys::make();
-        let words = [0, 0].map(|me| LastWord::new(Invitation::new("run", Vec::new(), encrypt, keys.clone()), me));
+        let words =
+            [0, 0].map(|me| LastWord::new(Invitation::new("run", Vec::new(), encrypt, keys.clone()), me));
         let [own, of_another_life] = words;
         let mut head = End::of(Net::with_last_word(&own, Tuning::default()));
         let (listener_of_head, address) = listener();

@@ -13,8 +13,8 @@ mod stage;
 mod watched;
 
 pub use ligament_launch::agents::Expected;
-pub(crate) use spread::{INVITATION, MARKER};
 pub use spread::{Agents, Spread};
+pub(crate) use spread::{INVITATION, MARKER};
 
 use crate::strangers::Strangers;
 use crate::view::View;

@@ -221,7 +221,9 @@ impl Net {
         let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
             // Of a domain that is dialled whoever outlived it dials.
-            Some(peer) if peer.dials() && !last_word => Err(format!("domain {from} dials, where this end does")),
+            Some(peer) if peer.dials() && !last_word => {
+                Err(format!("domain {from} dials, where this end does"))
+            }
             None => Err(format!("domain {from} is not expected")),
             Some(peer) if peer.standing == Standing::GivenUp => Err(format!("domain {from} was given up")),
             Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
