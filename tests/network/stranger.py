@@ -64,7 +64,24 @@ def closing():
     return []
 
 
+def flood():
+    """5000 connections a second that say nothing, each held for a moment."""
+    began, held, made = time.monotonic(), [], 0
+    while (passed := time.monotonic() - began) < min(seconds, 3):
+        while made < 5000 * passed:
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex((address, port))
+            held.append(one)
+            made += 1
+            if len(held) > 500:
+                held.pop(0).close()
+        time.sleep(0.001)
+    return [0] * (made >= 5000)
+
+
 KINDS = {
+    "flood": flood,
     "silent": half_open,
     "closing": closing,
     "slow": lambda: [say([b"x"] * 40, pause=0.2)],

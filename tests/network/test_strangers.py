@@ -103,7 +103,7 @@ def ports_of(host):
 
 
 STRANGER = Path(__file__).resolve().parent / "stranger.py"
-KINDS = ["silent", "slow", "oversized", "closing", "garbage", "http", "tls"]
+KINDS = ["flood", "silent", "slow", "oversized", "closing", "garbage", "http", "tls"]
 
 
 def strange(stranger, kind, address, port, seconds=8):

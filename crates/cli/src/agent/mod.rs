@@ -54,8 +54,8 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = host.clone();
     let lost = move |loss: &Loss| {
-        let stays = loss.noted.as_ref().map(|scratch| stays(&here, scratch)).unwrap_or_default();
-        let how = format!("{}{stays}", loss.how());
+        let stays = loss.noted.as_ref().map(|scratch| format!("; {}", stays(&here, scratch)));
+        let how = format!("{}{}", loss.how(), stays.unwrap_or_default());
         // So that the run ends now, and not when its head has lost patience.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
@@ -135,7 +135,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         farewell(&carrier, heard, std::iter::once(0));
     }
     if let Some(place) = &ending.stays {
-        crate::complain(&format!("the head of the run is gone{}", stays(&host, &place.to_string_lossy())));
+        crate::complain(&format!("the head of the run is gone: {}", stays(&host, &place.to_string_lossy())));
     }
     let (outcome, _) = result?;
     Ok(match (outcome, ending.reason) {
@@ -160,7 +160,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
 
 /// Where the files are that nobody fetches any more, as the end of a sentence.
 fn stays(host: &str, scratch: &str) -> String {
-    format!("; what its instances have written stays on {host} in {scratch}")
+    format!("what its instances have written stays on {host} in {scratch}")
 }
 
 /// Which domain this is.
