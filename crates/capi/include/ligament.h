@@ -178,7 +178,8 @@ typedef struct lig_message lig_message;
 typedef struct lig_names lig_names;
 
 // A value: of a message, or built for one. A `const lig_value *` is borrowed and lives as long as what it is part
-// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller.
+// of; a `lig_value *` that a `lig_value_new_…` function gave belongs to the caller. Any threads may read a value at once;
+// while one changes, sends or frees what it has built, no other uses it.
 typedef struct lig_value lig_value;
 
 // A port that a code has.
@@ -857,14 +858,14 @@ lig_value *lig_value_new_float(double value);
 // A new complex number.
 lig_value *lig_value_new_complex(double real, double imaginary);
 
-// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, or `text` is NULL and `size` is not 0; a NULL
-// put into a list or map, or sent, is an error there.
+// A new text: a copy of `size` bytes of UTF-8. NULL if it is not UTF-8, if there is no memory for it, or if `text` is NULL
+// and `size` is not 0; a NULL put into a list or map, or sent, is an error there.
 //
 // `text` has `size` bytes.
 lig_value *lig_value_new_string(const char *text,
                                 size_t size);
 
-// New bytes: a copy. NULL if `data` is NULL and `size` is not 0.
+// New bytes: a copy. NULL if there is no memory for it, or if `data` is NULL and `size` is not 0.
 //
 // `data` has `size` bytes.
 lig_value *lig_value_new_bytes(const void *data, size_t size);
@@ -889,7 +890,8 @@ lig_value *lig_value_new_list(void);
 // A new empty map.
 lig_value *lig_value_new_map(void);
 
-// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error.
+// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error. No value
+// lies inside more than 64 lists and maps, here and in messages: `LIG_ERR_USAGE`.
 //
 // `list` and `item` were built, not freed, and not put into other values; `error` may be NULL.
 lig_status lig_value_append(lig_value *list,
@@ -897,7 +899,7 @@ lig_status lig_value_append(lig_value *list,
                             lig_error *error);
 
 // Puts an item into a map, in place of what was under that key. The item belongs to the map from now on, and is
-// freed if there is an error.
+// freed if there is an error; else as `lig_value_append`.
 //
 // `map` and `item` were built, not freed, and not put into other values; `key` is valid; `error` may be NULL.
 lig_status lig_value_set(lig_value *map,
