@@ -98,6 +98,7 @@ def test_every_problem_that_check_can_find_is_in_the_list_of_codes():
         for path in sorted(ROOT.glob(f"crates/{glob}"))
     )
     found = set(re.findall(r'\b(?:error|warning|report|problem)\w*\(\s*(?:self,\s*)?"([a-z]+(?:-[a-z]+)+)"', source))
+    found |= set(re.findall(r'\bignorable\(\s*[\w:]+,\s*"([a-z-]+)"', source))
     listed = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs/reference/check-codes.md").read_text(), re.M)
     assert len(found) > 70 and sorted(found) == listed
 

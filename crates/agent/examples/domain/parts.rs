@@ -101,7 +101,7 @@ fn values() -> Result<(), Error> {
     let mut instance = start(&[(Operator::OI, "out")])?;
     for round in 0..3 {
         for (i, value) in all_values().iter().enumerate() {
-            instance.send("out", &Outgoing::at(i as f64, value).next(round as f64), None)?;
+            instance.send("out", &Outgoing::at(i as f64, value).next(i as f64 + f64::from(round)), None)?;
         }
     }
     finish(instance)
@@ -113,7 +113,8 @@ fn checker() -> Result<(), Error> {
         for (i, value) in all_values().iter().enumerate() {
             let message = instance.receive("in", None)?;
             assert_eq!(message.data, *value, "value {i} of round {round}");
-            assert_eq!((message.timestamp, message.next_timestamp), (i as f64, Some(f64::from(round))));
+            let next = Some(i as f64 + f64::from(round));
+            assert_eq!((message.timestamp, message.next_timestamp), (i as f64, next));
         }
     }
     assert!(matches!(instance.receive("in", None), Err(Error::Closed(_))));

@@ -223,7 +223,7 @@ mod tests {
     use crate::play::values::{written, written_number};
     use std::fmt::Write;
 
-    const PORTS: &str = "ligament_case: 1\nports: {f_init: start, o_f: [end, all[]]}\n";
+    const PORTS: &str = "ligament_case: 1\nports: {f_init: start, o_f: [end, 'all[]']}\n";
 
     /// A message of a case, as its file has it.
     fn written_step(

@@ -1,6 +1,6 @@
 //! Values of messages as they stand in a case file, and back.
 //!
-//! Plain YAML stands for itself. What YAML has no word for is a mapping of one key: `array`, `complex`, `bytes` (base 64);
+//! Plain YAML stands for itself. What YAML has no word for is a mapping of one key: `array`, `complex`, `bytes` (base 64), `uint`;
 //! a mapping of the user's own that happens to have just that key is written under `map`.
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
@@ -9,7 +9,7 @@ use ligament_model::{Fields, Reader};
 use ligament_wire::{Array, ArrayMeta, DType, Order, Value};
 use std::fmt::Write;
 
-const WORDS: [&str; 4] = ["array", "complex", "bytes", "map"];
+const WORDS: [&str; 5] = ["array", "complex", "bytes", "uint", "map"];
 
 /// The value that a node stands for. None if it stands for none, which is noted.
 pub(super) fn read_value(reader: &mut Reader, node: &Node) -> Option<Value> {
@@ -17,10 +17,7 @@ pub(super) fn read_value(reader: &mut Reader, node: &Node) -> Option<Value> {
         Kind::Null => Some(Value::None),
         Kind::Bool(value, _) => Some(Value::Bool(*value)),
         Kind::Int(value, _) => Some(Value::Int(*value)),
-        Kind::Float(value, text) => match text.parse::<u64>() {
-            Ok(large) => Some(Value::UInt(large)),
-            Err(_) => Some(Value::Float(*value)),
-        },
+        Kind::Float(value, _) => Some(Value::Float(*value)),
         Kind::Str(text) => Some(Value::String(text.clone())),
         Kind::Seq(items) => {
             items.iter().map(|item| read_value(reader, item)).collect::<Option<_>>().map(Value::List)
@@ -31,6 +28,7 @@ pub(super) fn read_value(reader: &mut Reader, node: &Node) -> Option<Value> {
                     Kind::Str(word) if word == "array" => return read_array(reader, value).map(Value::Array),
                     Kind::Str(word) if word == "complex" => return read_complex(reader, value),
                     Kind::Str(word) if word == "bytes" => return read_bytes(reader, value),
+                    Kind::Str(word) if word == "uint" => return read_large(reader, value),
                     Kind::Str(word) if word == "map" => return read_map(reader, reader_pairs(value)),
                     _ => {}
                 }
@@ -83,6 +81,20 @@ fn read_bytes(reader: &mut Reader, node: &Node) -> Option<Value> {
         reader.error("bad-case", &node.at, "bytes are a text in base 64", "write them as base64 gives them");
     }
     bytes.map(|bytes| Value::Bytes(bytes.into()))
+}
+
+/// A whole number beyond those of 64 bits with sign, which YAML's do not hold: its digits as text.
+fn read_large(reader: &mut Reader, node: &Node) -> Option<Value> {
+    let large = match &node.kind {
+        Kind::Str(digits) => digits.parse().ok(),
+        Kind::Int(value, _) => u64::try_from(*value).ok(),
+        _ => None,
+    };
+    if large.is_none() {
+        let message = format!("{} is no whole number from 0 to {}", node.describe(), u64::MAX);
+        reader.error("bad-case", &node.at, message, "write its digits in quotes");
+    }
+    large.map(|large| i64::try_from(large).map_or(Value::UInt(large), Value::Int))
 }
 
 /// A number as an array's element.
@@ -189,7 +201,7 @@ fn put(dtype: DType, node: &Node, bytes: &mut Vec<u8>) -> Option<()> {
         ($type:ty) => {{
             let value: i128 = match &node.kind {
                 Kind::Int(value, _) => i128::from(*value),
-                Kind::Float(_, text) => text.parse().ok()?,
+                Kind::Str(digits) => digits.parse().ok()?,
                 Kind::Bool(value, _) => i128::from(*value),
                 _ => return None,
             };
@@ -298,7 +310,7 @@ fn write_value(value: &Value, out: &mut String) {
         Value::None => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Int(value) => write!(out, "{value}").unwrap_or_default(),
-        Value::UInt(value) => write!(out, "{value}").unwrap_or_default(),
+        Value::UInt(value) => write!(out, "{{uint: \"{value}\"}}").unwrap_or_default(),
         Value::Float(value) => out.push_str(&written_number(*value)),
         Value::Complex(real, imaginary) => {
             write!(out, "{{complex: [{}, {}]}}", written_number(*real), written_number(*imaginary))
@@ -349,6 +361,7 @@ fn write_array(array: &Array, out: &mut String) {
 /// An element as a case file has it.
 pub(super) fn written_element(element: Element) -> String {
     match element {
+        Element::Whole(value) if value > i128::from(i64::MAX) => format!("\"{value}\""),
         Element::Whole(value) => value.to_string(),
         Element::Number(value) => written_number(value),
         Element::Pair(real, imaginary) => {
@@ -396,7 +409,7 @@ mod tests {
             "null",
             "true",
             "-3",
-            "18446744073709551615",
+            "{uint: \"18446744073709551615\"}",
             "1.5",
             "-.inf",
             "5e-324",
@@ -409,7 +422,7 @@ mod tests {
             "{\"x\": 1, \"y\": {}}",
             "{array: {dtype: int8, shape: [2, 2], data: [1, -2, 3, 127]}}",
             "{array: {dtype: complex64, shape: [1], names: [x], unit: K, data: [{complex: [1.0, 2.0]}]}}",
-            "{array: {dtype: uint64, data: [18446744073709551615, 0]}}",
+            "{array: {dtype: uint64, data: [\"18446744073709551615\", 0]}}",
             "{array: {dtype: bool, data: [true, false]}}",
         ] {
             let value = read(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
