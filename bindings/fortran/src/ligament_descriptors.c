@@ -1396,6 +1396,67 @@ void lf_take_grid(const lig_float_row *rows, size_t count, double *to) {
     }
 }
 
+static lig_value *list_of_floats(const double *values, size_t count) {
+    lig_value *list = lig_value_new_list();
+    for (size_t i = 0; i < count; ++i) lig_value_append(list, lig_value_new_float(values[i]), NULL);
+    return list;
+}
+
+// A setting of any type as a value: also rows of different lengths.
+lig_status lf_setting_value(int64_t key, const char *setting, size_t length, lf_ref *made) {
+    give(LIG_ERR_USAGE, NULL, made);
+    INSTANCE(key);
+    NAME(name, setting, length);
+    lig_setting_type type;
+    lig_status status = lig_get_setting_type(instance, name, &type, &fault);
+    if (status != LIG_OK) return status;
+    lig_value *value = NULL;
+    bool truth;
+    double number;
+    int64_t integer;
+    const char *text;
+    const int64_t *integers;
+    const double *numbers;
+    const lig_float_row *rows;
+    size_t count;
+    switch (type) {
+        case LIG_SETTING_BOOL:
+            status = lig_get_setting_bool(instance, name, &truth, &fault);
+            if (status == LIG_OK) value = lig_value_new_bool(truth);
+            break;
+        case LIG_SETTING_INT:
+            status = lig_get_setting_int(instance, name, &integer, &fault);
+            if (status == LIG_OK) value = lig_value_new_int(integer);
+            break;
+        case LIG_SETTING_FLOAT:
+            status = lig_get_setting_float(instance, name, &number, &fault);
+            if (status == LIG_OK) value = lig_value_new_float(number);
+            break;
+        case LIG_SETTING_STRING:
+            status = lig_get_setting_string(instance, name, &text, &fault);
+            if (status == LIG_OK) value = lig_value_new_string(text, strlen(text));
+            break;
+        case LIG_SETTING_INT_LIST:
+            status = lig_get_setting_int_list(instance, name, &integers, &count, &fault);
+            if (status == LIG_OK) value = lig_value_new_list();
+            for (size_t i = 0; status == LIG_OK && i < count; ++i) lig_value_append(value, lig_value_new_int(integers[i]), NULL);
+            break;
+        case LIG_SETTING_FLOAT_LIST:
+            status = lig_get_setting_float_list(instance, name, &numbers, &count, &fault);
+            if (status == LIG_OK) value = list_of_floats(numbers, count);
+            break;
+        case LIG_SETTING_FLOAT_GRID:
+            status = lig_get_setting_float_grid(instance, name, &rows, &count, &fault);
+            if (status == LIG_OK) value = lig_value_new_list();
+            for (size_t i = 0; status == LIG_OK && i < count; ++i) {
+                lig_value_append(value, list_of_floats(rows[i].values, rows[i].count), NULL);
+            }
+            break;
+        default: return fail(LIG_ERR_SETTING_TYPE, "setting \"%s\" is of a type that this binding does not know", name);
+    }
+    return give(status, value, made);
+}
+
 // ---- submodels
 
 lig_status lf_run_submodel(int64_t key, const lig_submodel *submodel) {

@@ -531,6 +531,14 @@ module ligament_calls
          real(c_double), intent(inout) :: to(*)
       end subroutine
 
+      integer(c_int32_t) function lf_setting_value(instance, setting, length, made) bind(c)
+         import
+         integer(c_int64_t), value :: instance
+         character(kind=c_char), intent(in) :: setting(*)
+         integer(c_size_t), value :: length
+         type(lf_ref), intent(out) :: made
+      end function
+
       ! ---- submodels
       integer(c_int32_t) function lf_run_submodel(instance, submodel) bind(c)
          import
@@ -567,7 +575,7 @@ contains
    subroutine settle(status, ierr, errmsg)
       integer(c_int32_t), intent(in) :: status
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       if (present(ierr)) ierr = status
       if (status == 0) return
       if (present(errmsg)) errmsg = fault_text()

@@ -67,6 +67,7 @@ module ligament_instances
       procedure :: set_port_length
       procedure :: list_settings
       procedure :: get_setting_type
+      procedure :: get_setting_as_value
       generic :: get_setting => setting_logical, setting_int32, setting_int64, setting_real32, setting_real64, &
          setting_text, setting_int32_list, setting_int64_list, setting_real64_list, setting_real64_grid
       generic :: send => send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, send_7, send_8
@@ -193,7 +194,7 @@ contains
       type(ligament_port), intent(in), optional :: ports(:)
       logical, intent(in), optional :: dont_apply_overlay
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=128), allocatable :: names(:)
       integer(c_int32_t), allocatable :: operators(:)
       integer(c_int64_t) :: count, flags
@@ -222,7 +223,7 @@ contains
    logical function reuse_instance(self, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       logical(c_bool) :: again
       integer(c_int32_t) :: status
       again = .false.
@@ -235,7 +236,7 @@ contains
    subroutine finish(self, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_finish(self%key), ierr, errmsg)
    end subroutine
 
@@ -244,7 +245,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: why
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_shutdown(self%key, why, len(why, c_size_t)), ierr, errmsg)
    end subroutine
 
@@ -284,7 +285,7 @@ contains
       integer, intent(in) :: level
       character(len=*), intent(in) :: text
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_log(self%key, int(level, c_int32_t), text, len(text, c_size_t)), ierr, errmsg)
    end subroutine
 
@@ -294,7 +295,7 @@ contains
       procedure(ligament_interrupt_check) :: check
       type(c_ptr), intent(in), optional :: user
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(c_ptr) :: given
       given = c_null_ptr
       if (present(user)) given = user
@@ -309,7 +310,7 @@ contains
       integer, intent(in) :: operator
       character(len=:), allocatable, intent(out) :: names(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call list(self, int(operator, c_int32_t), names, ierr, errmsg)
    end subroutine
 
@@ -318,7 +319,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=:), allocatable, intent(out) :: names(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call list(self, 0_c_int32_t, names, ierr, errmsg)
    end subroutine
 
@@ -327,7 +328,7 @@ contains
       integer(c_int32_t), intent(in) :: operator
       character(len=:), allocatable, intent(out) :: names(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(c_ptr) :: found
       integer(c_int64_t) :: count, longest
       integer(c_int32_t) :: status
@@ -344,7 +345,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: port
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: answer
       integer(c_int32_t) :: status
       status = lf_port(self%key, port, len(port, c_size_t), 1_c_int32_t, answer)
@@ -357,7 +358,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: port
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: answer
       integer(c_int32_t) :: status
       status = lf_port(self%key, port, len(port, c_size_t), 2_c_int32_t, answer)
@@ -370,7 +371,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: port
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: answer
       integer(c_int32_t) :: status
       status = lf_port(self%key, port, len(port, c_size_t), 3_c_int32_t, answer)
@@ -383,7 +384,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: port
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: answer
       integer(c_int32_t) :: status
       status = lf_port(self%key, port, len(port, c_size_t), 4_c_int32_t, answer)
@@ -397,7 +398,7 @@ contains
       character(len=*), intent(in) :: port
       integer, intent(in) :: length
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_set_port_length(self%key, port, len(port, c_size_t), int(length, c_int64_t)), ierr, errmsg)
    end subroutine
 
@@ -408,7 +409,7 @@ contains
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: name
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int32_t) :: status, found
       found = 0
       status = lf_setting_type(self%key, name, len(name, c_size_t), found)
@@ -422,7 +423,7 @@ contains
       logical, intent(inout) :: value
       logical, intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       logical(c_bool) :: found
       integer(c_int32_t) :: status
       status = lf_setting_bool(self%key, name, len(name, c_size_t), found)
@@ -440,7 +441,7 @@ contains
       integer(int32), intent(inout) :: value
       integer(int32), intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: found, least
       integer(c_int32_t) :: status
       least = -huge(value)
@@ -460,7 +461,7 @@ contains
       integer(int64), intent(inout) :: value
       integer(int64), intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: found, least
       integer(c_int32_t) :: status
       least = -huge(value)
@@ -480,7 +481,7 @@ contains
       real(real32), intent(inout) :: value
       real(real32), intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       real(c_double) :: found
       integer(c_int32_t) :: status
       status = lf_setting_float(self%key, name, len(name, c_size_t), found)
@@ -498,7 +499,7 @@ contains
       real(real64), intent(inout) :: value
       real(real64), intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       real(c_double) :: found
       integer(c_int32_t) :: status
       status = lf_setting_float(self%key, name, len(name, c_size_t), found)
@@ -516,7 +517,7 @@ contains
       character(len=:), allocatable, intent(inout) :: value
       character(len=*), intent(in), optional :: default
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lig_string) :: found
       integer(c_int32_t) :: status
       status = lf_setting_text(self%key, name, len(name, c_size_t), found)
@@ -534,7 +535,7 @@ contains
       integer(int32), allocatable, intent(inout) :: value(:)
       integer(int32), intent(in), optional :: default(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t), pointer :: found(:)
       type(c_ptr) :: place
       integer(c_size_t) :: count
@@ -559,7 +560,7 @@ contains
       integer(int64), allocatable, intent(inout) :: value(:)
       integer(int64), intent(in), optional :: default(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t), pointer :: found(:)
       type(c_ptr) :: place
       integer(c_size_t) :: count
@@ -584,7 +585,7 @@ contains
       real(real64), allocatable, intent(inout) :: value(:)
       real(real64), intent(in), optional :: default(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       real(c_double), pointer :: found(:)
       type(c_ptr) :: place
       integer(c_size_t) :: count
@@ -606,7 +607,7 @@ contains
       real(real64), allocatable, intent(inout) :: value(:, :)
       real(real64), intent(in), optional :: default(:, :)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(c_ptr) :: place
       integer(c_size_t) :: count, columns
       integer(c_int32_t) :: status
@@ -622,6 +623,15 @@ contains
       call settle(status, ierr, errmsg)
    end subroutine
 
+   ! A setting of any type as a value, to be freed; lists of lists of different lengths, too.
+   type(ligament_value) function get_setting_as_value(self, name, ierr, errmsg) result(value)
+      class(ligament_instance), intent(in) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      call settle(lf_setting_value(self%key, name, len(name, c_size_t), value%ref), ierr, errmsg)
+   end function
+
    ! ---- sending
 
    ! send: sends data at a time, with the time of the next message on the port if there will be one: a number, truth value,
@@ -636,7 +646,7 @@ contains
       class(ligament_value), intent(in), optional :: settings
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       type(lf_scalar) :: scalar
       integer(c_int32_t) :: status
@@ -664,7 +674,7 @@ contains
       type(ligament_message), intent(in) :: message
       integer, intent(in), optional :: slot
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       type(ligament_value), target :: overlay
       integer(c_int32_t) :: status
@@ -728,7 +738,7 @@ contains
       integer, intent(in), optional :: slot
       class(ligament_value), intent(in), optional :: settings
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = sending(self, port, timestamp, next_timestamp, slot, settings)
       call settle(lf_send_none(how, port), ierr, errmsg)
@@ -765,7 +775,7 @@ contains
       logical, intent(in), optional :: unsigned
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, unsigned, order)
       call settle(lf_loan_int8(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -780,7 +790,7 @@ contains
       logical, intent(in), optional :: unsigned
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, unsigned, order)
       call settle(lf_loan_int16(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -795,7 +805,7 @@ contains
       logical, intent(in), optional :: unsigned
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, unsigned, order)
       call settle(lf_loan_int32(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -810,7 +820,7 @@ contains
       logical, intent(in), optional :: unsigned
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, unsigned, order)
       call settle(lf_loan_int64(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -824,7 +834,7 @@ contains
       character(len=*), intent(in), optional :: names(:), unit
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, .false., order)
       call settle(lf_loan_real32(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -838,7 +848,7 @@ contains
       character(len=*), intent(in), optional :: names(:), unit
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, .false., order)
       call settle(lf_loan_real64(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -852,7 +862,7 @@ contains
       character(len=*), intent(in), optional :: names(:), unit
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, .false., order)
       call settle(lf_loan_complex32(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -866,7 +876,7 @@ contains
       character(len=*), intent(in), optional :: names(:), unit
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, .false., order)
       call settle(lf_loan_complex64(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -880,7 +890,7 @@ contains
       character(len=*), intent(in), optional :: names(:), unit
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = lending(self, loan, names, unit, .false., order)
       call settle(lf_loan_logical8(how, shape, names, unit, loan%key, pointer), ierr, errmsg)
@@ -913,7 +923,7 @@ contains
       integer, intent(in), optional :: slot
       class(ligament_value), intent(in), optional :: settings
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how = sending(self, port, timestamp, next_timestamp, slot, settings)
       call settle(lf_send_loan(how, port, loan%key), ierr, errmsg)
@@ -937,7 +947,7 @@ contains
       integer, intent(in), optional :: slot
       real(real64), intent(in), optional :: timeout
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_receiving) :: how
       how = receiving(self, len(port), slot, timeout)
       call settle(lf_receive(how, port, message%ref, message%times), ierr, errmsg)
@@ -956,7 +966,7 @@ contains
       real(real64), intent(in), optional :: timeout
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_receiving) :: how
       type(lig_times) :: times
       integer(c_int32_t) :: status
@@ -976,7 +986,7 @@ contains
       character(len=*), intent(in) :: port
       integer, intent(in), optional :: slot
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       logical(c_bool) :: ready
       integer(c_int32_t) :: status
       ready = .false.
@@ -993,7 +1003,7 @@ contains
       integer, intent(in), optional :: slots(:)
       real(real64), intent(in), optional :: timeout
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: which, chosen(size(ports))
       integer(c_int32_t) :: status
       chosen = -1
@@ -1050,7 +1060,7 @@ contains
    type(ligament_value) function settings(self, ierr, errmsg)
       class(ligament_message), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_message_settings(self%ref, settings%ref), ierr, errmsg)
    end function
 

@@ -57,7 +57,7 @@ contains
       type(ligament_instance), intent(in) :: instance
       class(ligament_submodel), intent(inout), target :: submodel
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(running), target :: one
       type(lig_submodel) :: functions
       one%submodel => submodel
@@ -73,7 +73,7 @@ contains
    subroutine ligament_run_light(submodel, ierr, errmsg)
       class(ligament_submodel), intent(in), target :: submodel
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(original), target :: first
       type(lig_submodel) :: functions
       allocate (first%submodel, source=submodel)

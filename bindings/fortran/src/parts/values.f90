@@ -126,7 +126,7 @@ contains
    integer function value_kind(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lig_array_view) :: view
       value_kind = lf_kind(self%ref)
       if (value_kind >= 0) then
@@ -152,7 +152,7 @@ contains
       type(*), dimension(..), intent(inout) :: into
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_get(self%ref, told(unsigned), into), ierr, errmsg)
    end subroutine
 
@@ -160,7 +160,7 @@ contains
    function get_text(self, ierr, errmsg) result(text)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: text
       type(lig_string) :: found
       integer(c_int32_t) :: status
@@ -177,7 +177,7 @@ contains
       integer(int8), pointer, intent(out) :: pointer(..)
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_int8(self%ref, told(unsigned), pointer), ierr, errmsg)
    end subroutine
 
@@ -186,7 +186,7 @@ contains
       integer(int16), pointer, intent(out) :: pointer(..)
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_int16(self%ref, told(unsigned), pointer), ierr, errmsg)
    end subroutine
 
@@ -195,7 +195,7 @@ contains
       integer(int32), pointer, intent(out) :: pointer(..)
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_int32(self%ref, told(unsigned), pointer), ierr, errmsg)
    end subroutine
 
@@ -204,7 +204,7 @@ contains
       integer(int64), pointer, intent(out) :: pointer(..)
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_int64(self%ref, told(unsigned), pointer), ierr, errmsg)
    end subroutine
 
@@ -212,7 +212,7 @@ contains
       class(ligament_value), intent(in) :: self
       real(real32), pointer, intent(out) :: pointer(..)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_real32(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
@@ -220,7 +220,7 @@ contains
       class(ligament_value), intent(in) :: self
       real(real64), pointer, intent(out) :: pointer(..)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_real64(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
@@ -228,7 +228,7 @@ contains
       class(ligament_value), intent(in) :: self
       complex(real32), pointer, intent(out) :: pointer(..)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_complex32(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
@@ -236,7 +236,7 @@ contains
       class(ligament_value), intent(in) :: self
       complex(real64), pointer, intent(out) :: pointer(..)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_complex64(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
@@ -244,7 +244,7 @@ contains
       class(ligament_value), intent(in) :: self
       logical(c_bool), pointer, intent(out) :: pointer(..)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_logical8(self%ref, told(), pointer), ierr, errmsg)
    end subroutine
 
@@ -253,7 +253,7 @@ contains
       class(ligament_value), intent(in) :: self
       integer(int8), pointer, intent(out) :: pointer(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_view_bytes(self%ref, pointer), ierr, errmsg)
    end subroutine
 
@@ -263,7 +263,7 @@ contains
    function dtype(self, ierr, errmsg) result(name)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: name
       type(lig_array_view) :: view
       type(c_ptr) :: place
@@ -281,7 +281,7 @@ contains
    integer function value_rank(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lig_array_view) :: view
       integer(c_int32_t) :: status
       status = lf_array(self%ref, view)
@@ -294,7 +294,7 @@ contains
    function value_shape(self, ierr, errmsg) result(extents)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(int64), allocatable :: extents(:)
       type(lig_array_view) :: view
       integer(c_int32_t) :: status
@@ -308,7 +308,7 @@ contains
    integer function order(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lig_array_view) :: view
       integer(c_int32_t) :: status
       status = lf_array(self%ref, view)
@@ -322,7 +322,7 @@ contains
       class(ligament_value), intent(in) :: self
       integer, intent(in) :: dimension
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: name
       type(lig_string) :: found
       integer(c_int32_t) :: status
@@ -336,7 +336,7 @@ contains
    function value_unit(self, ierr, errmsg) result(unit)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: unit
       type(lig_string) :: found
       integer(c_int32_t) :: status
@@ -352,7 +352,7 @@ contains
    integer(int64) function value_count(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_int32_t) :: status
       value_count = 0
       status = lf_count(self%ref, value_count)
@@ -364,7 +364,7 @@ contains
       class(ligament_value), intent(in) :: self
       integer, intent(in) :: index
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_at(self%ref, int(index, c_int64_t), at%ref), ierr, errmsg)
    end function
 
@@ -373,7 +373,7 @@ contains
       class(ligament_value), intent(in) :: self
       integer, intent(in) :: index
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       character(len=:), allocatable :: text
       type(lig_string) :: found
       integer(c_int32_t) :: status
@@ -388,7 +388,7 @@ contains
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_find(self%ref, key, len(key, c_size_t), .true._c_bool, find%ref), ierr, errmsg)
    end function
 
@@ -397,7 +397,7 @@ contains
       class(ligament_value), intent(in) :: self
       character(len=*), intent(in) :: key
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_ref) :: found
       integer(c_int32_t) :: status
       status = lf_find(self%ref, key, len(key, c_size_t), .false._c_bool, found)
@@ -409,7 +409,7 @@ contains
    type(ligament_value) function settings_map(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_settings_map(self%ref, settings_map%ref), ierr, errmsg)
    end function
 
@@ -419,7 +419,7 @@ contains
       class(*), intent(in) :: item
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_scalar) :: scalar
       integer(c_int32_t) :: status
       select type (item)
@@ -459,7 +459,7 @@ contains
       logical, intent(in), optional :: unsigned
       integer, intent(in), optional :: order
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       type(lf_sending) :: how
       how%is_unsigned = told(unsigned)
       how%order = order_of(order)
@@ -475,7 +475,7 @@ contains
    type(ligament_value) function ligament_bytes(data, ierr, errmsg)
       integer(int8), intent(in) :: data(:)
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_new_bytes(data, size(data, kind=c_size_t), ligament_bytes%ref), ierr, errmsg)
    end function
 
@@ -483,7 +483,7 @@ contains
    type(ligament_value) function ligament_settings(map, ierr, errmsg)
       class(ligament_value), intent(in) :: map
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_new_settings(map%ref, ligament_settings%ref), ierr, errmsg)
    end function
 
@@ -495,7 +495,7 @@ contains
       class(*), intent(in) :: item
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call put(self, item, unsigned, key, ierr, errmsg)
    end subroutine
 
@@ -505,7 +505,7 @@ contains
       class(*), intent(in) :: item
       logical, intent(in), optional :: unsigned
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call put(self, item, unsigned, ierr=ierr, errmsg=errmsg)
    end subroutine
 
@@ -515,7 +515,7 @@ contains
       logical, intent(in), optional :: unsigned
       character(len=*), intent(in), optional :: key
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       integer(c_size_t) :: length
       type(lf_scalar) :: scalar
       integer(c_int32_t) :: status
@@ -541,7 +541,7 @@ contains
    type(ligament_value) function copy(self, ierr, errmsg)
       class(ligament_value), intent(in) :: self
       integer, intent(out), optional :: ierr
-      character(len=:), allocatable, intent(inout), optional :: errmsg
+      character(len=*), intent(inout), optional :: errmsg
       call settle(lf_copy(self%ref, copy%ref), ierr, errmsg)
    end function
 
