@@ -13,6 +13,9 @@
 
 // What is passed for a slot that is not given.
 #define NO_SLOT INT64_MIN
+// A misuse after which nothing may be written to `errmsg`: a text was given where a type(*) is. gfortran then passes the
+// text's length as that of the next text among the arguments.
+#define TEXT_AMONG_ARRAYS (-1)
 #define NAME_SIZE 256
 #define ORIGIN_SIZE 64
 
@@ -376,7 +379,7 @@ static lig_status describe(const CFI_cdesc_t *array, bool is_unsigned, const cha
     char name[64];
     memset(into, 0, sizeof *into);
     if (is_text(array)) {
-        return fail(LIG_ERR_USAGE, "an array of texts cannot be %s: use a list of texts (ligament_list), or integers", verb);
+        return fail(TEXT_AMONG_ARRAYS, "an array of texts cannot be %s: use a list of texts (ligament_list), or integers", verb);
     }
     into->dtype = dtype_of(array, is_unsigned);
     if (into->dtype == 0) {
@@ -765,7 +768,7 @@ static lig_status get(const lig_value *value, bool is_unsigned, CFI_cdesc_t *to)
     lig_array described;
     int64_t strides[LIG_MAX_DIMS];
     if (is_text(to)) {
-        return fail(LIG_ERR_USAGE, "get() does not give texts: use the function get_text()");
+        return fail(TEXT_AMONG_ARRAYS, "get() does not give texts: use the function get_text()");
     }
     lig_status status = describe(to, is_unsigned, "filled", &described, strides);
     if (status != LIG_OK) return status;
@@ -838,7 +841,7 @@ lig_status lf_receive_into(const lf_receiving *how, const char *port, CFI_cdesc_
     lig_array array;
     int64_t strides[LIG_MAX_DIMS];
     if (is_text(into)) {
-        return fail(LIG_ERR_USAGE, "a text cannot be received into a variable: receive a message and use its get_text()");
+        return fail(TEXT_AMONG_ARRAYS, "a text cannot be received into a variable: receive a message and use its get_text()");
     }
     lig_status status = describe(into, how->is_unsigned, "received into", &array, strides);
     if (status != LIG_OK) return status;

@@ -576,9 +576,9 @@ contains
       integer(c_int32_t), intent(in) :: status
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
-      if (present(ierr)) ierr = status
+      if (present(ierr)) ierr = abs(status - merge(1, 0, status < 0))   ! -1 is a misuse, too
       if (status == 0) return
-      if (present(errmsg)) errmsg = fault_text()
+      if (present(errmsg) .and. status > 0) errmsg = fault_text()
       if (present(ierr)) return
       call lf_last_words(status)
       stop 1, quiet=.true.
