@@ -21,6 +21,7 @@ program worker
    call instance%receive('in', message)
    call message%get(offset)
    call holds(offset == 10 * place(1), 'the offset is mine')
+   deallocate (place)
    call message%free()
 
    ! A loan that is given back, and one that is sent; row-major, as a code in C would lend it.
