@@ -249,6 +249,12 @@ program values
    value = ligament_value(achar(number), ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_USAGE, 'UTF-8')
    call assumed(grid, 2)
+   value = ligament_array([integer ::])
+   call holds(all(value%shape() == [0]), 'an array without elements')
+   call value%free()
+   nullify (view)
+   value = ligament_array(view, ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_USAGE, 'not associated')
    print '(a)', 'all is as it should be'
 
 contains
