@@ -309,4 +309,5 @@ program driver
    end do
    call how%free()
    call instance%free()
+   deallocate (receiving, sending)
 end program

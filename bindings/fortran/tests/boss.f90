@@ -1,6 +1,7 @@
 ! Gives work to three workers (worker.f90, or the C face's worker.c) and tries what can be tried on ports meanwhile.
 program boss
    use ligament
+   use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_ptr
    use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64, real32, real64
    implicit none
    type(ligament_instance) :: instance, none
@@ -28,6 +29,10 @@ program boss
    call ended(LIGAMENT_ERR_TIMED_OUT, '')
    call holds(which == 0, 'none of them')
    call holds(.not. instance%poll('results', 2), 'nothing is there')
+   call instance%set_interrupt_check(weary)
+   call instance%receive('results', message, slot=0, ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_INTERRUPTED, '')
+   call instance%set_interrupt_check()
 
    ! One task for each; the answers come as loans, in any order.
    do i = 0, 2
@@ -89,6 +94,12 @@ program boss
 contains
 
    include 'checks.inc'
+
+   function weary(user) bind(c)
+      type(c_ptr), value :: user
+      logical(c_bool) :: weary
+      weary = .not. c_associated(user)
+   end function
 
    subroutine check_ports()
       character(len=:), allocatable :: names(:)

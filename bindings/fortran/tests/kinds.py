@@ -2,7 +2,7 @@
 
 # Fortran's type, and the element that stands for a number `n`.
 TYPES = {
-    "int8": ("integer(int8)", "int(n, int8)"),
+    "int8": ("integer(int8)", "int(mod(n, 100), int8)"),
     "int16": ("integer(int16)", "int(n, int16)"),
     "int32": ("integer(int32)", "n"),
     "int64": ("integer(int64)", "int(n, int64)"),
@@ -27,19 +27,20 @@ def one_rank(name, rank):
     wide = "(" + ", ".join(str(2 * n) for n in extents) + ")" if rank else ""
     section = "(" + ", ".join(f"{2 * n}:1:-2" if i % 2 else "::2" for i, n in enumerate(extents)) + ")" if rank else ""
     everything = "all" if rank else ""
-    lines = [f"   subroutine rank_{rank}()", f"      {kind} :: sent{shape}, came{shape}, wide{wide}"]
+    lines = [f"   subroutine rank_{rank}()", f"      {kind} :: sent{shape}, came{shape}",
+             f"      {kind}, allocatable :: wide{dims}"]
     if name in IN_PLACE:
         lines += [f"      {kind}, pointer :: view{dims} => null(), lent{dims} => null()", "      type(ligament_loan) :: loan"]
     if rank:
         lines += ["      integer :: n", f"      {kind}, parameter :: blank = {'.false.' if name.startswith('logical') else '0'}",
                   f"      sent = reshape([({element}, n=1, {'*'.join(map(str, extents))})], [{', '.join(map(str, extents))}])",
-                  "      came = blank", "      wide = blank"]
+                  "      came = blank", f"      allocate (wide{wide}, source=blank)"]
     else:
-        lines += ["      integer :: n", "      n = 3", f"      sent = {element}", "      wide = sent"]
+        lines += ["      integer :: n", "      n = 3", f"      sent = {element}", "      wide = sent", "      came = wide"]
     lines += [
         "      call instance%send('out', time, sent)",
         "      call instance%receive_into('in', came)",
-        f"      call holds(logical({everything}(came {equal} sent)), '{name}, rank {rank}: received into')",
+        f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: received into')",
     ]
     if rank:
         lines += [
@@ -47,11 +48,11 @@ def one_rank(name, rank):
             f"      call instance%send('out', time, wide{section})",
             "      call instance%receive('in', message)",
             "      call message%get(came)",
-            f"      call holds(logical({everything}(came {equal} sent)), '{name}, rank {rank}: a section')",
+            f"      call holds(logical({everything}(came {equal} sent)), &\n         '{name}, rank {rank}: a section')",
             "      wide = blank",
             "      call instance%send('out', time, sent)",
             f"      call instance%receive_into('in', wide{section})",
-            f"      call holds(logical({everything}(wide{section} {equal} sent)), '{name}, rank {rank}: received into a section')",
+            f"      call holds(logical({everything}(wide{section} {equal} sent)), &\n         '{name}, rank {rank}: received into a section')",
         ]
     if name in IN_PLACE:
         lines += [
@@ -60,7 +61,7 @@ def one_rank(name, rank):
             "      call instance%send_loan('out', time, loan)",
             "      call instance%receive('in', message)",
             "      call message%view(view)",
-            f"      call holds(logical({everything}(view {equal} sent)), '{name}, rank {rank}: in place')",
+            f"      call holds(logical({everything}(view {equal} sent)), &\n         '{name}, rank {rank}: in place')",
         ]
     return "\n".join([*lines, "   end subroutine"])
 

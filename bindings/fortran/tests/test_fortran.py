@@ -48,6 +48,12 @@ def test_each_type_travels_in_every_rank(prefix, fortran, program, tmp_path, kin
     assert ran.status == 0, ran.output()
 
 
+def test_arrays_of_every_rank_are_read_within_their_bounds(prefix, sanitised, program, tmp_path):
+    (tmp_path / "kinds.f90").write_text(of_kind("complex64"))
+    ran = run_model(prefix, tmp_path, echoed(sanitised(tmp_path / "kinds.f90"), program(C / "echo.c")))
+    assert ran.status == 0, ran.output()
+
+
 @pytest.mark.parametrize("macro, micro", [("f90", "c"), ("c", "f90"), ("f90", "f90")])
 def test_every_value_comes_back_as_it_was_sent(prefix, built, tmp_path, macro, micro):
     teller = built("formal", macro) if macro == "f90" else built("teller", "c")

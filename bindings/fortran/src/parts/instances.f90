@@ -289,17 +289,20 @@ contains
       call settle(lf_log(self%key, int(level, c_int32_t), text, len(text, c_size_t)), ierr, errmsg)
    end subroutine
 
-   ! While the library waits, `check` is asked at least once a second whether to give up.
+   ! While the library waits, `check` is asked at least once a second whether to give up; without it nobody is asked.
    subroutine set_interrupt_check(self, check, user, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
-      procedure(ligament_interrupt_check) :: check
+      procedure(ligament_interrupt_check), optional :: check
       type(c_ptr), intent(in), optional :: user
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       type(c_ptr) :: given
+      type(c_funptr) :: asked
       given = c_null_ptr
+      asked = c_null_funptr
       if (present(user)) given = user
-      call settle(lf_check(self%key, c_funloc(check), given), ierr, errmsg)
+      if (present(check)) asked = c_funloc(check)
+      call settle(lf_check(self%key, asked, given), ierr, errmsg)
    end subroutine
 
    ! ---- ports
