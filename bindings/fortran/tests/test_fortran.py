@@ -120,10 +120,11 @@ def test_light_components_run_in_one_process(prefix, fortran, tmp_path):
     assert all(f"{name}: 15\n" in printed for name in names), printed  # 1 + 2 + 4 + 8
 
 
-def test_a_light_component_that_fails_is_named(prefix, fortran, tmp_path):
-    ran = run_model(prefix, tmp_path, ring(fortran(HERE / "adder.f90"), ["c0", "c1"], "  fails: c1"))
+def test_a_light_component_that_fails_is_named(prefix, sanitised, tmp_path):
+    ran = run_model(prefix, tmp_path, ring(sanitised(HERE / "adder.f90"), ["c0", "c1"], "  fails: c1"))
     assert ran.status == 1, ran.output()
     assert "c1 reported an error: it does not add up" in ran.text, ran.text
+    assert "AddressSanitizer" not in ran.output()
 
 
 MACRO = """

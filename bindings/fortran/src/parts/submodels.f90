@@ -167,6 +167,7 @@ contains
       type(running), intent(in) :: one
       type(c_ptr), intent(in) :: error
       outcome = 0
+      if (one%light) call lf_enter(0_c_int64_t)   ! the library lends the instance for this call only
       if (.not. allocated(one%submodel%failure)) return
       outcome = 2
       call lf_write_error(error, one%submodel%failure, len(one%submodel%failure, c_size_t))
