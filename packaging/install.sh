@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what has been built below PREFIX: the library, the headers for C and C++, the CMake package, the
-# pkg-config file and the command. Nothing in PREFIX knows where it is, so it can be moved.
+# pkg-config file, the command, and the jar for Java if it was built. Nothing in PREFIX knows where it is, so it can be moved.
 #   packaging/install.sh [--library-only | --for-wheel] PREFIX [BUILT]
 # BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
 # --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static library.
@@ -71,6 +71,12 @@ install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/liga
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
+# Where there was no JDK to build it with, there is none.
+jar=$root/bindings/java/target/ligament.jar
+if [ -f "$jar" ]; then
+    mkdir -p "$prefix/share/java"
+    install -m 644 "$jar" "$prefix/share/java/ligament.jar"
+fi
 if [ $command = yes ]; then
     mkdir -p "$prefix/bin"
     put "$built/ligament" "$prefix/bin/ligament"

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def peer(java, program, tmp_path):
         source = tmp_path / f"{name}.py"
         source.write_text(text)
         script = tmp_path / f"{name}.sh"
-        script.write_text(f'#!/bin/sh\nexec {shutil.which("python3")} {source}\n')
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} {source}\n')
         script.chmod(0o755)
         return script
 
@@ -382,3 +383,32 @@ def test_every_function_is_declared_as_the_header_has_it():
         returned = found.group(1).strip()
         wanted = "nothing" if returned == "void" else "call" if returned in enums else "pointer"
         assert wanted == result, (name, returned)
+
+
+def test_the_readme_s_first_program_does_what_it_says(java, run, tmp_path):
+    text = README.read_text()
+    source = tmp_path / "Rod.java"
+    source.write_text(re.search(r"```java\n(.*?)```", text, re.S).group(1))
+    java.compile(tmp_path / "classes", source)
+    program = java.program("Rod", class_path=f"{java.jar}:{tmp_path / 'classes'}")
+    ran = run(re.search(r"```yaml\n(.*?)```", text, re.S).group(1).replace("./rod", str(program)))
+    assert ran.status == 0, ran.output()
+    assert "43.75" in ran.output() and "56.25" in ran.output()
+
+
+def test_the_other_pieces_of_code_in_the_readme_compile(java, tmp_path):
+    pieces = re.findall(r"```java\n(.*?)```", README.read_text(), re.S)[1:]
+    assert pieces
+    source = tmp_path / "Pieces.java"
+    source.write_text(
+        "import java.lang.foreign.*;\nimport org.ligament.*;\nimport org.ligament.Operator;\nfinal class Pieces {\n"
+        "static void pieces(Instance instance, double t, double dt, double[] temperatures, double[] elements,\n"
+        f"    MemorySegment segment, long rows, long columns) {{\n{''.join(pieces)}}}\n}}\n"
+    )
+    java.compile(tmp_path / "classes", source)
+
+
+def test_every_call_that_the_readme_names_is_there(java):
+    named = set(re.findall(r"`(?:\w+\.)*(\w+)\(", README.read_text())) | set(re.findall(r"\bget(?:Port|Setting)\w+", README.read_text()))
+    declared = "".join(path.read_text() for path in (HERE.parent / "src/main/java/org/ligament").glob("*.java"))
+    assert not [name for name in named if not re.search(rf"\bpublic [^=;]*\b{name}\(", declared)]

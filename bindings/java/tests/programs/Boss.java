@@ -24,7 +24,8 @@ public final class Boss {
         Check.holds(instance.isConnected("tasks") && !instance.isConnected("spare"));
         Check.holds(instance.isVectorPort("results") && instance.getPortLength("results") == 3);
         Check.holds(!instance.isResizable("results"));
-        Check.holds(instance.name().equals("boss") && instance.index().length == 0 && !instance.runName().isEmpty());
+        Check.holds(instance.name().equals("boss") && instance.index().length == 0
+                && !instance.runName().isEmpty());
         Check.fails(LigamentException.Usage.class, "not a vector port", () -> instance.getPortLength("spare"));
         Check.fails(LigamentException.Usage.class, "-1 slots", () -> instance.setPortLength("results", -1));
         Check.fails(LigamentException.Usage.class, "no port \"taks\"", () -> instance.send("taks", 0.0, null));
@@ -102,11 +103,13 @@ public final class Boss {
                 }
             }
 
-            // Every second column of a table; the workers receive it into arrays of their own and send back the sum.
+            // Every second column of a table; the workers receive it into arrays of their own and send back the
+            // sum.
             int[] table = new int[16];
             java.util.Arrays.setAll(table, i -> i);
             try (Arena arena = Arena.ofConfined()) {
-                Array inMemory = Array.of(DType.INT32, arena.allocateFrom(ValueLayout.JAVA_INT, table), 4, 2).strides(16, 8);
+                Array inMemory = Array.of(DType.INT32, arena.allocateFrom(ValueLayout.JAVA_INT, table), 4,
+                        2).strides(16, 8);
                 Array onHeap = Array.of(table, 4, 2).strides(16, 8);
                 for (int i = 0; i < 3; i++) {
                     instance.send("tasks", 2.0, i == 1 ? inMemory : onHeap, i);
@@ -115,7 +118,8 @@ public final class Boss {
             for (int i = 0; i < 3; i++) {
                 try (Message message = instance.receive("results", i)) {
                     Check.equal(message.asInt(), 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
-                    LigamentException thrown = Check.fails(LigamentException.Unexpected.class, "an integer", message::array);
+                    LigamentException thrown = Check.fails(LigamentException.Unexpected.class, "an integer",
+                            message::array);
                     Check.holds(thrown.getMessage().contains("results"));
                 }
             }
@@ -124,7 +128,8 @@ public final class Boss {
             float[] four = {-1, -1, -1, -1};
             float[] five = new float[5];
             double[] doubles = {-1, -1, -1, -1, -1};
-            Check.fails(LigamentException.Unexpected.class, "[5]", () -> instance.receiveInto("results", Array.of(four), 0));
+            Check.fails(LigamentException.Unexpected.class, "[5]", () ->
+                    instance.receiveInto("results", Array.of(four), 0));
             Check.fails(LigamentException.Unexpected.class, "float64",
                     () -> instance.receiveInto("results", Array.of(doubles), 1));
             Check.holds(four[0] == -1 && doubles[0] == -1);

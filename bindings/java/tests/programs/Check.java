@@ -29,7 +29,8 @@ final class Check {
                 throw new AssertionError("not " + type, thrown);
             }
             if (!String.valueOf(thrown.getMessage()).contains(words)) {
-                throw new AssertionError("\"" + thrown.getMessage() + "\" does not say \"" + words + "\"", thrown);
+                throw new AssertionError("\"" + thrown.getMessage() + "\" does not say \"" + words + "\"",
+                        thrown);
             }
             return type.cast(thrown);
         }

@@ -7,7 +7,8 @@ import java.util.Map;
 /** A micro model that takes every value apart, puts it together again, and sends it back. */
 public final class Echo {
     public static void main(String[] arguments) {
-        Map<Operator, List<String>> ports = Map.of(Operator.F_INIT, List.of("in"), Operator.O_F, List.of("out"));
+        Map<Operator, List<String>> ports = Map.of(Operator.F_INIT, List.of("in"), Operator.O_F,
+                List.of("out"));
         try (Instance instance = new Instance(ports)) {
             while (instance.reuseInstance()) {
                 try (Message message = instance.receive("in")) {

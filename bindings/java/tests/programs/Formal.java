@@ -3,7 +3,9 @@ import org.ligament.LigamentException;
 import org.ligament.Message;
 import org.ligament.Submodel;
 
-/** A formal submodel: counts to three with the help of an echo. With an argument, one of its functions throws. */
+/**
+ * A formal submodel: counts to three with the help of an echo. With an argument, one of its functions throws.
+ */
 public final class Formal extends Submodel {
     static final class NoConvergence extends Exception {
         NoConvergence() {
@@ -69,9 +71,12 @@ public final class Formal extends Submodel {
         Formal counter = new Formal(fails);
         try (Instance instance = new Instance()) {
             switch (fails) {
-                case "solve" -> Check.fails(NoConvergence.class, "does not converge", () -> instance.runSubmodel(counter));
-                case "done" -> Check.fails(IllegalStateException.class, "who knows", () -> instance.runSubmodel(counter));
-                case "error" -> Check.fails(StackOverflowError.class, "too deep", () -> instance.runSubmodel(counter));
+                case "solve" -> Check.fails(NoConvergence.class, "does not converge", () ->
+                        instance.runSubmodel(counter));
+                case "done" -> Check.fails(IllegalStateException.class, "who knows", () ->
+                        instance.runSubmodel(counter));
+                case "error" -> Check.fails(StackOverflowError.class, "too deep", () ->
+                        instance.runSubmodel(counter));
                 default -> {
                     instance.runSubmodel(counter);
                     Check.holds(counter.step == 3 && counter.initialised == 1 && counter.observed == 3

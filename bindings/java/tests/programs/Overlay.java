@@ -10,12 +10,14 @@ public final class Overlay {
     public static void main(String[] arguments) {
         String role = arguments[0];
         int passes = 0;
-        try (Instance instance = role.equals("asker") ? new Instance(null, InstanceFlag.DONT_APPLY_OVERLAY) : new Instance()) {
+        try (Instance instance = role.equals("asker") ? new Instance(null, InstanceFlag.DONT_APPLY_OVERLAY)
+                : new Instance()) {
             for (; instance.reuseInstance(); passes++) {
                 switch (role) {
                     case "giver" -> {
                         for (int k = 7; k < 9; k++) {
-                            instance.send("settings", 0.0, new Settings(Map.of("k", k, "l", List.of(1, 2.5), "t", "text")));
+                            instance.send("settings", 0.0,
+                                    new Settings(Map.of("k", k, "l", List.of(1, 2.5), "t", "text")));
                         }
                     }
                     case "taker" -> {

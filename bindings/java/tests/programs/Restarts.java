@@ -7,7 +7,8 @@ import org.ligament.Operator;
 /** A macro model that starts an echo anew in each step, with times, and a word that changes. */
 public final class Restarts {
     public static void main(String[] arguments) {
-        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S, List.of("in")))) {
+        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S,
+                List.of("in")))) {
             while (instance.reuseInstance()) {
                 for (int step = 0; step < 2000; step++) {
                     instance.send("out", step, new double[] {step, -step});

@@ -10,7 +10,10 @@ import org.ligament.Operator;
 import org.ligament.Settings;
 import org.ligament.Times;
 
-/** Messages under settings that their sender gives: a client, a worker that works under them, a server that hands them on. */
+/**
+ * Messages under settings that their sender gives: a client, a worker that works under them, a server that
+ * hands them on.
+ */
 public final class Serve {
     static long k(Message message) {
         return message.settings().at("k").asLong();
@@ -56,7 +59,8 @@ public final class Serve {
                         instance.send("out", message);
                     } else {
                         Check.holds(message.settings() == null);
-                        long number = message.value().kind() == Kind.ARRAY ? message.array().getLong(0) : message.asLong();
+                        long number = message.value().kind() == Kind.ARRAY ? message.array().getLong(0)
+                                : message.asLong();
                         instance.send("out", message.times(), number + 100 * instance.getSettingInt("k"));
                     }
                 }

@@ -37,7 +37,8 @@ public final class Slots {
         int length = LENGTHS[round];
         instance.setPortLength("deal", length);
         Check.equal(instance.getPortLength("deal"), length);
-        Check.fails(LigamentException.Usage.class, "set_port_length()", () -> instance.send("deal", 0.0, 0.0, length));
+        Check.fails(LigamentException.Usage.class, "set_port_length()", () ->
+                instance.send("deal", 0.0, 0.0, length));
         for (int slot = length - 1; slot >= 0; slot--) {
             send(instance, "deal", round, slot);
         }

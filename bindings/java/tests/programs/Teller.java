@@ -15,7 +15,8 @@ import org.ligament.Value;
 
 /** Sends every kind of value on "out" and checks that the same comes back on "in". */
 public final class Teller {
-    record Point(double x, int n, String name, List<Point> inner, long[] ids, boolean flag, Complex c, Value rest) {}
+    record Point(double x, int n, String name, List<Point> inner, long[] ids, boolean flag, Complex c,
+            Value rest) {}
 
     record Number(double value) {}
 
@@ -142,7 +143,8 @@ public final class Teller {
 
     static void records() {
         Point inner = new Point(2, 3, null, null, new long[] {4}, false, new Complex(0, 0), null);
-        try (Message answer = told(new Point(0.5, 7, "p", List.of(inner), new long[] {1, -1}, true, new Complex(1, 2), null))) {
+        try (Message answer = told(new Point(0.5, 7, "p", List.of(inner), new long[] {1, -1}, true,
+                new Complex(1, 2), null))) {
             Point point = answer.as(Point.class);
             Check.holds(point.x() == 0.5 && point.n() == 7 && point.name().equals("p") && point.flag());
             Check.equal(point.ids(), new long[] {1, -1});
@@ -153,8 +155,10 @@ public final class Teller {
                     () -> answer.as(Number.class));
         }
         try (Message answer = told(Map.of("value", "text"))) {
-            Check.fails(LigamentException.Unexpected.class, "in the value.value: ", () -> answer.as(Number.class));
-            Check.fails(LigamentException.Unexpected.class, "port \"in\"", () -> answer.value().at("value").asLong());
+            Check.fails(LigamentException.Unexpected.class, "in the value.value: ", () ->
+                    answer.as(Number.class));
+            Check.fails(LigamentException.Unexpected.class, "port \"in\"", () ->
+                    answer.value().at("value").asLong());
         }
     }
 
@@ -163,8 +167,10 @@ public final class Teller {
                 () -> instance.send("out", 0.0, Map.of("a", List.of(1, new Object()))));
         Check.fails(LigamentException.Usage.class, "the key 1, which is no String",
                 () -> instance.send("out", 0.0, Map.of(1, 2)));
-        Check.fails(LigamentException.Usage.class, "half a surrogate pair", () -> instance.send("out", 0.0, "a\ud800?"));
-        Check.fails(LigamentException.Usage.class, "2^64", () -> instance.send("out", 0.0, BigInteger.ONE.shiftLeft(64)));
+        Check.fails(LigamentException.Usage.class, "half a surrogate pair", () ->
+                instance.send("out", 0.0, "a\ud800?"));
+        Check.fails(LigamentException.Usage.class, "2^64", () ->
+                instance.send("out", 0.0, BigInteger.ONE.shiftLeft(64)));
         Object[] endless = new Object[1];
         endless[0] = endless;
         Check.fails(LigamentException.Usage.class, "nested", () -> instance.send("out", 0.0, endless));
@@ -172,7 +178,8 @@ public final class Teller {
         Check.fails(LigamentException.Usage.class, "NUL", () -> instance.send("o\0ut", 0.0, 1));
         Check.fails(LigamentException.Usage.class, "needs the bytes 0 to 40", () -> Array.of(new double[4], 5));
         Check.fails(LigamentException.Usage.class, "row 1", () -> Array.of(new double[][] {{1}, {2, 3}}));
-        Check.fails(LigamentException.Usage.class, "at most 8", () -> Array.of(new int[1], 1, 1, 1, 1, 1, 1, 1, 1, 1));
+        Check.fails(LigamentException.Usage.class, "at most 8", () ->
+                Array.of(new int[1], 1, 1, 1, 1, 1, 1, 1, 1, 1));
         // The first line of the stack trace is here, not in the binding.
         LigamentException thrown = Check.fails(LigamentException.Usage.class, "no port \"outt\"",
                 () -> instance.send("outt", 0.0, 1));

@@ -1,5 +1,6 @@
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -13,8 +14,14 @@ import org.ligament.Message;
 import org.ligament.Operator;
 import org.ligament.Value;
 
-/** Several threads with one instance, with messages and with loans; and what ends a wait. The echo answers each message. */
+/**
+ * Several threads with one instance, with messages and with loans; and what ends a wait. The echo answers each
+ * message.
+ */
 public final class Threads {
+    /** A wait that has an end is no deadlock, although nothing comes. */
+    static final Duration LONG = Duration.ofHours(1);
+
     static void elsewhere(Check.Action action) throws Exception {
         AtomicReference<Throwable> thrown = new AtomicReference<>();
         Thread thread = new Thread(() -> {
@@ -31,7 +38,10 @@ public final class Threads {
         }
     }
 
-    /** A thread waits for what does not come, until it is interrupted; another one cannot use the instance meanwhile. */
+    /**
+     * A thread waits for what does not come, until it is interrupted; another one cannot use the instance
+     * meanwhile.
+     */
     static void interrupt(Instance instance) throws Exception {
         CountDownLatch waits = new CountDownLatch(1);
         AtomicReference<Throwable> ended = new AtomicReference<>();
@@ -42,7 +52,7 @@ public final class Threads {
                     waits.countDown();
                     return false;
                 });
-                instance.receive("in").close();
+                instance.receiveWithin(LONG, "in").close();
             } catch (Throwable thrown) {
                 ended.set(thrown);
                 if (!Thread.currentThread().isInterrupted()) {
@@ -52,7 +62,8 @@ public final class Threads {
         }, "waiter");
         waiter.start();
         waits.await();
-        Check.fails(LigamentException.Usage.class, "used by the thread waiter", () -> instance.send("out", 0.0, 1));
+        Check.fails(LigamentException.Usage.class, "used by the thread waiter", () ->
+                instance.send("out", 0.0, 1));
         Check.fails(LigamentException.Usage.class, "used by the thread waiter", instance::close);
         waiter.interrupt();
         waiter.join();
@@ -63,14 +74,15 @@ public final class Threads {
         instance.setInterruptCheck(() -> {
             throw new IllegalStateException("enough");
         });
-        Check.fails(IllegalStateException.class, "enough", () -> instance.receive("in"));
+        Check.fails(IllegalStateException.class, "enough", () -> instance.receiveWithin(LONG, "in"));
         instance.setInterruptCheck(() -> {
             instance.isConnected("in");
             return false;
         });
-        Check.fails(LigamentException.Usage.class, "neither an interrupt check", () -> instance.receive("in"));
+        Check.fails(LigamentException.Usage.class, "neither an interrupt check", () ->
+                instance.receiveWithin(LONG, "in"));
         instance.setInterruptCheck(() -> true);
-        Check.fails(LigamentException.Interrupted.class, "", () -> instance.receive("in"));
+        Check.fails(LigamentException.Interrupted.class, "", () -> instance.receiveWithin(LONG, "in"));
         instance.setInterruptCheck(null);
     }
 
@@ -84,7 +96,8 @@ public final class Threads {
         elsewhere(() -> {
             Check.fails(WrongThreadException.class, "", () -> view.getDouble(0));
             Check.fails(WrongThreadException.class, "", () -> buffer.get(0));
-            Check.fails(LigamentException.Usage.class, "belongs to the thread main, not to elsewhere; call handOver()",
+            Check.fails(LigamentException.Usage.class,
+                    "belongs to the thread main, not to elsewhere; call handOver()",
                     message::value);
             Check.fails(LigamentException.Usage.class, "handOver()", value::kind);
             Check.fails(LigamentException.Usage.class, "handOver()", message::close);

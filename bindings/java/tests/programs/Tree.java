@@ -27,12 +27,15 @@ final class Tree {
 
     static Map<String, Object> build() {
         Map<String, Object> map = new LinkedHashMap<>();
-        map.put("list", Arrays.asList(null, true, Long.MIN_VALUE, LARGEST, -0.1, new Complex(1.5, -2.5), "Größe\0x",
+        map.put("list", Arrays.asList(null, true, Long.MIN_VALUE, LARGEST, -0.1, new Complex(1.5, -2.5),
+                "Größe\0x",
                 new byte[] {0, 1, -1}, List.of(), Map.of()));
         for (DType type : DType.values()) {
-            map.put("array " + (type.ordinal() + 1), Array.of(type, java.nio.ByteBuffer.wrap(pattern(type)), 2));
+            map.put("array " + (type.ordinal() + 1),
+                    Array.of(type, java.nio.ByteBuffer.wrap(pattern(type)), 2));
         }
-        map.put("grid", Array.of(new double[] {0, 1, 2, 3, 4, 5}, 3, 2).order(Order.COLUMN_MAJOR).names("x", "y")
+        map.put("grid", Array.of(new double[] {0, 1, 2, 3, 4, 5}, 3, 2).order(Order.COLUMN_MAJOR).names("x",
+                "y")
                 .unit("mol/m³"));
         return map;
     }
@@ -66,7 +69,8 @@ final class Tree {
         Check.equal(odd.unit(), null);
         ArrayView grid = map.at("grid").array();
         Check.equal(grid.shape(), new long[] {3, 2});
-        Check.holds(grid.order() == Order.COLUMN_MAJOR && grid.getDouble(1, 0) == 1 && grid.getDouble(2, 1) == 5);
+        Check.holds(grid.order() == Order.COLUMN_MAJOR && grid.getDouble(1, 0) == 1
+                && grid.getDouble(2, 1) == 5);
         Check.equal(grid.toDoubleArray(), new double[] {0, 3, 1, 4, 2, 5});
         Check.equal(grid.toDoubleArray2D(), new double[][] {{0, 3}, {1, 4}, {2, 5}});
         Check.fails(IndexOutOfBoundsException.class, "index 3 of dimension 0", () -> grid.getDouble(3, 0));

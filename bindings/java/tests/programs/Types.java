@@ -77,7 +77,8 @@ public final class Types {
             wide[i] *= 2;
             total *= wide[i];
         }
-        MemorySegment memory = native_ ? arena.allocate(Math.max(1, total), 16) : MemorySegment.ofArray(new byte[(int) total]);
+        MemorySegment memory = native_ ? arena.allocate(Math.max(1, total), 16)
+                : MemorySegment.ofArray(new byte[(int) total]);
         Array all = Array.of(dense.dtype(), memory, wide).order(dense.order());
         long[] strides = all.strides();
         for (int i = 0; i < strides.length; i++) {
@@ -128,7 +129,8 @@ public final class Types {
             Order other = order == Order.ROW_MAJOR ? Order.COLUMN_MAJOR : Order.ROW_MAJOR;
             for (Order into : List.of(order, other)) {
                 Array onHeap = Array.of(type, elements(type, new byte[bytes.length]), shape).order(into);
-                Array inMemory = Array.of(type, arena.allocate(Math.max(1, bytes.length), 16), shape).order(into);
+                Array inMemory = Array.of(type, arena.allocate(Math.max(1, bytes.length), 16),
+                        shape).order(into);
                 Array apart = spread(arena, onHeap, true);
                 for (Array target : List.of(onHeap, inMemory, apart)) {
                     instance.send("out", Times.of(1, 2), heap);
@@ -207,7 +209,8 @@ public final class Types {
         try (Message m = instance.receive("in")) {
             Check.equal(m.array().toDoubleArray2D(), new double[][] {{1, 2, 3}, {4, 5, 6}});
         }
-        java.nio.DoubleBuffer buffer = java.nio.ByteBuffer.allocateDirect(32).order(java.nio.ByteOrder.nativeOrder())
+        java.nio.DoubleBuffer buffer = java.nio.ByteBuffer.allocateDirect(32).order(
+                java.nio.ByteOrder.nativeOrder())
                 .asDoubleBuffer();
         buffer.put(0, 9).put(1, 8).put(2, 7).put(3, 6).position(1);
         instance.send("out", 0.0, Array.of(DType.FLOAT64, buffer, 3));
@@ -231,7 +234,8 @@ public final class Types {
         }
         // Larger than what goes by way of the small memory.
         double[] large = RANDOM.doubles(20_000).toArray();
-        for (Object each : List.of(large, Array.of(large, 100, 200), Array.of(large, 100, 200).order(Order.COLUMN_MAJOR))) {
+        for (Object each : List.of(large, Array.of(large, 100, 200),
+                Array.of(large, 100, 200).order(Order.COLUMN_MAJOR))) {
             instance.send("out", 0.0, each);
             try (Message m = instance.receive("in")) {
                 Check.equal(m.array().segment().toArray(ValueLayout.JAVA_DOUBLE), large);
@@ -244,12 +248,14 @@ public final class Types {
         // What does not fit is said, and nothing is written.
         for (Array wrong : List.of(Array.of(new double[3]), Array.of(new float[2]))) {
             instance.send("out", 0.0, new double[] {1, 2});
-            Check.fails(LigamentException.Unexpected.class, "asked for", () -> instance.receiveInto("in", wrong));
+            Check.fails(LigamentException.Unexpected.class, "asked for", () ->
+                    instance.receiveInto("in", wrong));
         }
     }
 
     public static void main(String[] arguments) {
-        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S, List.of("in")))) {
+        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S,
+                List.of("in")))) {
             while (instance.reuseInstance()) {
                 for (DType type : DType.values()) {
                     for (long[] shape : SHAPES) {

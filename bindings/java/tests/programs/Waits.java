@@ -1,3 +1,4 @@
+import java.time.Duration;
 import org.ligament.Instance;
 
 /** Waits for what does not come, until a signal ends it. */
@@ -7,7 +8,7 @@ public final class Waits {
             Check.holds(instance.reuseInstance());
             System.out.println("waiting");
             System.out.flush();
-            instance.receive("in").close();
+            instance.receiveWithin(Duration.ofHours(1), "in").close();
         }
     }
 }

@@ -37,7 +37,8 @@ public final class Worker {
             // What was sent is the receiver's: nothing leads there any more.
             Check.fails(IllegalStateException.class, "closed", () -> memory.fill((byte) 0));
             Check.fails(IllegalStateException.class, "closed", () -> buffer.put(0, 1));
-            Check.fails(LigamentException.Usage.class, "the loan is closed", () -> instance.send("out", 0.0, loan));
+            Check.fails(LigamentException.Usage.class, "the loan is closed", () ->
+                    instance.send("out", 0.0, loan));
 
             int[] columns = new int[8];
             Times times = instance.receiveInto("in", Array.of(columns, 4, 2));

@@ -1,8 +1,8 @@
 package org.ligament;
 
 /**
- * What {@code java -jar ligament.jar} runs: says which Java and which library there are. It is compiled for old releases of Java,
- * so that they can be told that they are too old.
+ * What {@code java -jar ligament.jar} runs: says which Java and which library there are. It is compiled for old
+ * releases of Java, so that they can be told that they are too old.
  */
 public final class About {
     private static final int OLDEST = 22;
@@ -19,7 +19,8 @@ public final class About {
             System.exit(1);
         }
         try {
-            System.out.println(Class.forName("org.ligament.Version").getMethod("describe").invoke(null) + "; " + java);
+            System.out.println(Class.forName("org.ligament.Version").getMethod("describe").invoke(null) + "; "
+                    + java);
         } catch (java.lang.reflect.InvocationTargetException refused) {
             System.err.println(refused.getCause().getMessage());
             System.exit(1);

@@ -12,8 +12,8 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * An array of the caller's, to be sent or received into: memory with a type, a shape, an order, and perhaps strides, names and a
- * unit. It does not copy: what is in the memory when it is sent is sent.
+ * An array of the caller's, to be sent or received into: memory with a type, a shape, an order, and perhaps
+ * strides, names and a unit. It does not copy: what is in the memory when it is sent is sent.
  */
 public final class Array {
     private final DType dtype;
@@ -53,11 +53,13 @@ public final class Array {
             low = Math.addExact(offset, Strided.lowest(shape, real));
             high = Math.addExact(offset, Strided.highest(shape, real, dtype.size()));
         } catch (ArithmeticException overflow) {
-            throw new LigamentException.Usage("the strides " + Arrays.toString(real) + " lead out of all memory");
+            throw new LigamentException.Usage("the strides " + Arrays.toString(real)
+                    + " lead out of all memory");
         }
         if (low < 0 || high > memory.byteSize()) {
             throw new LigamentException.Usage("an array of " + dtype + " and shape " + Arrays.toString(shape)
-                    + (strides == null ? "" : " with strides " + Arrays.toString(strides)) + " needs the bytes " + low + " to "
+                    + (strides == null ? "" : " with strides " + Arrays.toString(strides))
+                            + " needs the bytes " + low + " to "
                     + high + ", but " + memory.byteSize() + " were given");
         }
     }
@@ -175,7 +177,8 @@ public final class Array {
     private static int columns(int rows, int columns, java.util.function.IntUnaryOperator length) {
         for (int i = 0; i < rows; i++) {
             if (length.applyAsInt(i) != columns) {
-                throw new LigamentException.Usage("row " + i + " has " + length.applyAsInt(i) + " elements, but row 0 has "
+                throw new LigamentException.Usage("row " + i + " has " + length.applyAsInt(i)
+                        + " elements, but row 0 has "
                         + columns + ": rows of an array are all of one length");
             }
         }
@@ -185,9 +188,10 @@ public final class Array {
     /**
      * Elements of a type and shape.
      *
-     * @param dtype the type; for unsigned ones give the bits in Java's type of the same size, for complex ones twice as many
-     *     numbers as elements
-     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of {@code java.nio}, from its position on
+     * @param dtype the type; for unsigned ones give the bits in Java's type of the same size, for complex ones
+     *     twice as many numbers as elements
+     * @param elements an array of Java's numbers, a {@link MemorySegment}, or a buffer of {@code java.nio}, from
+     *     its position on
      * @param shape the extent of each dimension; none for an array of no dimensions, which has one element
      */
     public static Array of(DType dtype, Object elements, long... shape) {
@@ -200,15 +204,18 @@ public final class Array {
         MemorySegment memory = switch (elements) {
             case MemorySegment segment -> segment;
             case ByteBuffer buffer -> MemorySegment.ofBuffer(buffer);
-            case double[] d when dtype == DType.FLOAT64 || dtype == DType.COMPLEX128 -> MemorySegment.ofArray(d);
+            case double[] d when dtype == DType.FLOAT64 || dtype == DType.COMPLEX128 ->
+                    MemorySegment.ofArray(d);
             case float[] f when dtype == DType.FLOAT32 || dtype == DType.COMPLEX64 -> MemorySegment.ofArray(f);
             case long[] l when dtype == DType.INT64 || dtype == DType.UINT64 -> MemorySegment.ofArray(l);
             case int[] i when dtype == DType.INT32 || dtype == DType.UINT32 -> MemorySegment.ofArray(i);
             case short[] s when dtype == DType.INT16 || dtype == DType.UINT16 -> MemorySegment.ofArray(s);
             case byte[] b when dtype.size() == 1 -> MemorySegment.ofArray(b);
             case boolean[] b when dtype == DType.BOOL -> MemorySegment.ofArray(new byte[b.length]);
-            case DoubleBuffer b when dtype == DType.FLOAT64 || dtype == DType.COMPLEX128 -> ofBuffer(b, b.order());
-            case FloatBuffer b when dtype == DType.FLOAT32 || dtype == DType.COMPLEX64 -> ofBuffer(b, b.order());
+            case DoubleBuffer b when dtype == DType.FLOAT64 || dtype == DType.COMPLEX128 ->
+                    ofBuffer(b, b.order());
+            case FloatBuffer b when dtype == DType.FLOAT32 || dtype == DType.COMPLEX64 ->
+                    ofBuffer(b, b.order());
             case LongBuffer b when dtype == DType.INT64 || dtype == DType.UINT64 -> ofBuffer(b, b.order());
             case IntBuffer b when dtype == DType.INT32 || dtype == DType.UINT32 -> ofBuffer(b, b.order());
             case ShortBuffer b when dtype == DType.INT16 || dtype == DType.UINT16 -> ofBuffer(b, b.order());
@@ -221,7 +228,8 @@ public final class Array {
 
     private static MemorySegment ofBuffer(Buffer buffer, ByteOrder order) {
         if (order != ByteOrder.nativeOrder()) {
-            throw new LigamentException.Usage("the buffer is " + order + ", but this machine is " + ByteOrder.nativeOrder()
+            throw new LigamentException.Usage("the buffer is " + order + ", but this machine is "
+                    + ByteOrder.nativeOrder()
                     + "; make it with order(ByteOrder.nativeOrder())");
         }
         return MemorySegment.ofBuffer(buffer);
@@ -235,15 +243,20 @@ public final class Array {
     /** The same memory, where the elements lie this many bytes apart along each dimension, also backwards. */
     public Array strides(long... bytes) {
         if (bytes.length != shape.length) {
-            throw new LigamentException.Usage(bytes.length + " strides were given for " + shape.length + " dimensions");
+            throw new LigamentException.Usage(bytes.length + " strides were given for " + shape.length
+                    + " dimensions");
         }
         return new Array(dtype, shape, order, memory, offset, bytes.clone(), names, unit, booleans);
     }
 
-    /** The same memory, where element 0 is at this byte, and the elements lie this many bytes apart along each dimension. */
+    /**
+     * The same memory, where element 0 is at this byte, and the elements lie this many bytes apart along each
+     * dimension.
+     */
     public Array section(long firstByte, long... strides) {
         if (strides.length != shape.length) {
-            throw new LigamentException.Usage(strides.length + " strides were given for " + shape.length + " dimensions");
+            throw new LigamentException.Usage(strides.length + " strides were given for " + shape.length
+                    + " dimensions");
         }
         return new Array(dtype, shape, order, memory, firstByte, strides.clone(), names, unit, booleans);
     }
@@ -251,7 +264,8 @@ public final class Array {
     /** The same array, with a name for each dimension. */
     public Array names(String... names) {
         if (names.length != shape.length) {
-            throw new LigamentException.Usage(names.length + " names were given for " + shape.length + " dimensions");
+            throw new LigamentException.Usage(names.length + " names were given for " + shape.length
+                    + " dimensions");
         }
         return new Array(dtype, shape, order, memory, offset, strides, names.clone(), unit, booleans);
     }
@@ -343,7 +357,8 @@ public final class Array {
         if (strides == null) {
             MemorySegment.copy(memory, offset, target, 0, bytes());
         } else {
-            Strided.copy(memory, offset, strides, target, 0, Strided.dense(shape, order, dtype.size()), shape, dtype.size());
+            Strided.copy(memory, offset, strides, target, 0, Strided.dense(shape, order, dtype.size()), shape,
+                    dtype.size());
         }
     }
 

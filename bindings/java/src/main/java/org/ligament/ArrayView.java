@@ -19,9 +19,9 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * A received array, where its sender put it, without a copy and read-only. It is valid until the message that it is part of is
- * closed or handed over, and in the thread that the message belongs to: from then on, and elsewhere, it fails with an
- * {@link IllegalStateException} or {@link WrongThreadException}.
+ * A received array, where its sender put it, without a copy and read-only. It is valid until the message that
+ * it is part of is closed or handed over, and in the thread that the message belongs to: from then on, and
+ * elsewhere, it fails with an {@link IllegalStateException} or {@link WrongThreadException}.
  */
 public final class ArrayView {
     private final DType dtype;
@@ -52,7 +52,8 @@ public final class ArrayView {
             strides[i] = Native.getLong(view + 88 + 8L * i);
         }
         long low = contiguous || length == 0 ? 0 : Strided.lowest(shape, strides);
-        long high = length == 0 ? 0 : contiguous ? length * dtype.size() : Strided.highest(shape, strides, dtype.size());
+        long high = length == 0 ? 0 : contiguous ? length * dtype.size()
+                : Strided.highest(shape, strides, dtype.size());
         long data = length == 0 ? 64 : Native.getLong(view + 152);
         origin = -low;
         memory = value.holder.segment(data + low, high - low).asReadOnly();
@@ -143,12 +144,18 @@ public final class ArrayView {
 
     // Buffers.
 
-    /** The elements as a read-only buffer, in the order in which they lie; of a complex array two numbers for each. */
+    /**
+     * The elements as a read-only buffer, in the order in which they lie; of a complex array two numbers for
+     * each.
+     */
     public DoubleBuffer asDoubleBuffer() {
         return buffer(DType.FLOAT64, DType.COMPLEX128).asDoubleBuffer();
     }
 
-    /** The elements as a read-only buffer, in the order in which they lie; of a complex array two numbers for each. */
+    /**
+     * The elements as a read-only buffer, in the order in which they lie; of a complex array two numbers for
+     * each.
+     */
     public FloatBuffer asFloatBuffer() {
         return buffer(DType.FLOAT32, DType.COMPLEX64).asFloatBuffer();
     }
@@ -171,10 +178,12 @@ public final class ArrayView {
     /** The memory of the elements as a read-only buffer, whatever their type. */
     public ByteBuffer asByteBuffer() {
         if (!contiguous) {
-            throw new LigamentException.Usage("the elements do not lie next to each other; take segment() and strides()");
+            throw new LigamentException.Usage(
+                    "the elements do not lie next to each other; take segment() and strides()");
         }
         if (memory.byteSize() > Integer.MAX_VALUE) {
-            throw new LigamentException.Usage("a buffer of java.nio has at most 2 GiB, but the array has " + memory.byteSize()
+            throw new LigamentException.Usage("a buffer of java.nio has at most 2 GiB, but the array has "
+                    + memory.byteSize()
                     + " bytes; take segment()");
         }
         return memory.asByteBuffer().order(ByteOrder.nativeOrder());
@@ -267,7 +276,8 @@ public final class ArrayView {
 
     private void wantsDimensions(int given) {
         if (shape.length != given) {
-            throw new IndexOutOfBoundsException("an array with " + shape.length + " dimensions was asked with " + given
+            throw new IndexOutOfBoundsException("an array with " + shape.length + " dimensions was asked with "
+                    + given
                     + " indices");
         }
     }
@@ -397,7 +407,8 @@ public final class ArrayView {
 
     private int rows2D() {
         if (shape.length != 2) {
-            throw new LigamentException.Unexpected(value.where() + "the array has " + shape.length + " dimensions, not 2");
+            throw new LigamentException.Unexpected(value.where() + "the array has " + shape.length
+                    + " dimensions, not 2");
         }
         return Math.toIntExact(shape[0]);
     }
@@ -410,18 +421,23 @@ public final class ArrayView {
     private int parts(int size) {
         long parts = length * dtype.size() / size;
         if (parts > Integer.MAX_VALUE - 8) {
-            throw new LigamentException.Usage("Java's arrays have at most 2^31 elements, but this one has " + parts
+            throw new LigamentException.Usage("Java's arrays have at most 2^31 elements, but this one has "
+                    + parts
                     + "; take segment()");
         }
         return (int) parts;
     }
 
     private void rows(MemorySegment target) {
-        Strided.copy(memory, origin, strides, target, 0, Strided.dense(shape, Order.ROW_MAJOR, dtype.size()), shape,
+        Strided.copy(memory, origin, strides, target, 0, Strided.dense(shape, Order.ROW_MAJOR, dtype.size()),
+                shape,
                 dtype.size());
     }
 
-    /** Copies the elements to the caller's array, of the same type and shape, in whichever order or strides that has. */
+    /**
+     * Copies the elements to the caller's array, of the same type and shape, in whichever order or strides that
+     * has.
+     */
     public void copyTo(Array target) {
         if (target.dtype() != dtype || !Arrays.equals(target.rawShape(), shape)) {
             throw new LigamentException.Unexpected(value.where() + "an array of " + dtype + " and shape "
@@ -429,7 +445,8 @@ public final class ArrayView {
                     + Arrays.toString(target.rawShape()) + " was asked for");
         }
         target.refresh();
-        Strided.copy(memory, origin, strides, target.rawMemory(), target.offset(), target.strides(), shape, dtype.size());
+        Strided.copy(memory, origin, strides, target.rawMemory(), target.offset(), target.strides(), shape,
+                dtype.size());
         target.wrote();
     }
 

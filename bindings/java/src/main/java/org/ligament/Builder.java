@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Builds the library's values from Java's objects, for one call: memory that they borrow is in an arena that stays until they
- * are freed.
+ * Builds the library's values from Java's objects, for one call: memory that they borrow is in an arena that
+ * stays until they are freed.
  */
 final class Builder implements AutoCloseable {
     /** No message is nested deeper; a list in itself is found by it. */
@@ -84,8 +84,8 @@ final class Builder implements AutoCloseable {
                 case Settings settings -> settings(settings, where, depth);
                 case Record record -> record(record, where, depth);
                 default -> throw new LigamentException.Usage(where + " is a " + object.getClass().getName()
-                        + ", which cannot be sent: take null, Boolean, an integer, a number, Complex, String, byte[], an "
-                        + "array, List, Map, a record, Settings or Value");
+                        + ", which cannot be sent: take null, Boolean, an integer, a number, Complex, String, "
+                        + "byte[], an array, List, Map, a record, Settings or Value");
             };
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -180,7 +180,8 @@ final class Builder implements AutoCloseable {
         try {
             for (Map.Entry<?, ?> entry : entries.entrySet()) {
                 if (!(entry.getKey() instanceof String key)) {
-                    throw new LigamentException.Usage(where + " has the key " + entry.getKey() + ", which is no String");
+                    throw new LigamentException.Usage(where + " has the key " + entry.getKey()
+                            + ", which is no String");
                 }
                 put(map, key, entry.getValue(), where, depth);
             }

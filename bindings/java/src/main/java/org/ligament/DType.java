@@ -2,7 +2,9 @@ package org.ligament;
 
 import java.util.Locale;
 
-/** The type of an array's elements. What Java lacks keeps its bits: an element of UINT8 lies in a {@code byte}. */
+/**
+ * The type of an array's elements. What Java lacks keeps its bits: an element of UINT8 lies in a {@code byte}.
+ */
 public enum DType {
     /** One byte: 0 is false, anything else true. */
     BOOL(1, 1),
@@ -76,7 +78,8 @@ public enum DType {
 
     static DType of(int number) {
         if (number < 1 || number >= BY_NUMBER.length) {
-            throw new LigamentException.Unexpected("the elements are of a type (" + number + ") that this version does not "
+            throw new LigamentException.Unexpected("the elements are of a type (" + number
+                    + ") that this version does not "
                     + "know; a newer one is needed");
         }
         return BY_NUMBER[number];

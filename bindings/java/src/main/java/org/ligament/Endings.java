@@ -4,11 +4,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * How a program ends: tells the run the reason when an exception that nobody catches ends it, or when it closed its instance
- * before that was over.
+ * How a program ends: tells the run the reason when an exception that nobody catches ends it, or when it closed
+ * its instance before that was over.
  *
- * <p>Java does not tell {@code close()} whether it is called because of an exception. So an instance that is closed early is kept
- * until it is known: until the exception reaches the end of its thread, or the program ends.
+ * <p>Java does not tell {@code close()} whether it is called because of an exception. So an instance that is
+ * closed early is kept until it is known: until the exception reaches the end of its thread, or the program
+ * ends.
  */
 final class Endings {
     private Endings() {}
@@ -46,7 +47,8 @@ final class Endings {
     private static void tellEarly(Instance instance) {
         LigamentException last = instance.lastFailure();
         instance.tell("the code closed its instance before reuseInstance() said no: "
-                + (last != null ? describe(last) : "an exception may have ended it, and its own output may say which; a code "
+                + (last != null ? describe(last)
+                        : "an exception may have ended it, and its own output may say which; a code "
                 + "that means to leave early calls finish() before"));
     }
 
@@ -72,7 +74,7 @@ final class Endings {
         for (StackTraceElement line : thrown.getStackTrace()) {
             if (!LigamentException.ours(line) && !line.getClassName().startsWith("java.")
                     && !line.getClassName().startsWith("sun.")) {
-                text.append(" (").append(line.getFileName()).append(':').append(line.getLineNumber()).append(')');
+                text.append(" (" + line.getFileName() + ":" + line.getLineNumber() + ")");
                 break;
             }
         }

@@ -5,9 +5,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Something that has memory of the library's until it is closed: a message, a copied value, a loan. It belongs to one thread,
- * which may hand it over. Segments of the memory are confined to that thread, because to close a shared one would cost a
- * thousand times as much.
+ * Something that has memory of the library's until it is closed: a message, a copied value, a loan. It belongs
+ * to one thread, which may hand it over. Segments of the memory are confined to that thread, because to close a
+ * shared one would cost a thousand times as much.
  */
 abstract class Holder implements AutoCloseable {
     /** The thread that it belongs to; none between {@link #handOver} and the next use, which takes it. */
@@ -38,7 +38,8 @@ abstract class Holder implements AutoCloseable {
             }
             Thread its = owner.get();
             if (its != here) {
-                throw new LigamentException.Usage(what() + " belongs to the thread " + (its == null ? "?" : its.getName())
+                throw new LigamentException.Usage(what() + " belongs to the thread "
+                        + (its == null ? "?" : its.getName())
                         + ", not to " + here.getName() + "; call handOver() there first");
             }
         }
@@ -54,8 +55,8 @@ abstract class Holder implements AutoCloseable {
     }
 
     /**
-     * Lets another thread have this: the next one that uses it. Segments, buffers and array views that were asked for before
-     * are closed; ask for them anew there.
+     * Lets another thread have this: the next one that uses it. Segments, buffers and array views that were
+     * asked for before are closed; ask for them anew there.
      */
     public final void handOver() {
         check();
@@ -85,7 +86,10 @@ abstract class Holder implements AutoCloseable {
         }
     }
 
-    /** From now on it is closed, and so are all segments of it; who calls this frees the memory, or the library has. */
+    /**
+     * From now on it is closed, and so are all segments of it; who calls this frees the memory, or the library
+     * has.
+     */
     final void end() {
         closeViews();
         closed = true;

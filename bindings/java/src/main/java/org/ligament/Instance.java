@@ -22,19 +22,21 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
- * An instance of a component in a running model: joins the run, goes through the reuse loop, asks for ports and settings, sends
- * and receives. Any thread may use it, one at a time; a second one that calls it meanwhile gets a
- * {@link LigamentException.Usage}.
+ * An instance of a component in a running model: joins the run, goes through the reuse loop, asks for ports and
+ * settings, sends and receives. Any thread may use it, one at a time; a second one that calls it meanwhile gets
+ * a {@link LigamentException.Usage}.
  *
- * <p>Make it in a {@code try}. An exception that nobody catches ends the whole run, with its class, text and line as the reason.
- * So does a code that closes the instance before {@link #reuseInstance} has said no: that is what an exception does. A code that
- * means to leave early calls {@link #finish} before.
+ * <p>Make it in a {@code try}. An exception that nobody catches ends the whole run, with its class, text and
+ * line as the reason. So does a code that closes the instance before {@link #reuseInstance} has said no: that
+ * is what an exception does. A code that means to leave early calls {@link #finish} before.
  */
 public final class Instance implements AutoCloseable {
     /** Stands for no slot, where a port is not a vector port. */
     public static final int NO_SLOT = -1;
 
-    /** Who uses the instance of a light component while none of its functions runs; this thread never starts. */
+    /**
+     * Who uses the instance of a light component while none of its functions runs; this thread never starts.
+     */
     private static final Thread NOBODY = Thread.ofPlatform().name("nobody").unstarted(() -> { });
     /** As many names are kept as native texts. */
     private static final int NAMES = 1024;
@@ -132,7 +134,10 @@ public final class Instance implements AutoCloseable {
 
     // One thread at a time.
 
-    /** Begins a call. Gives whether the instance was free, rather than lent to a function of a submodel in this thread. */
+    /**
+     * Begins a call. Gives whether the instance was free, rather than lent to a function of a submodel in this
+     * thread.
+     */
     private boolean enter() {
         Thread here = Thread.currentThread();
         Thread its = user.compareAndExchange(null, here);
@@ -160,11 +165,13 @@ public final class Instance implements AutoCloseable {
             return new LigamentException.Usage("the instance " + name + " is closed");
         }
         if (its == NOBODY) {
-            return new LigamentException.Usage("the instance " + name + " is a light component's; it may be used in the "
+            return new LigamentException.Usage("the instance " + name
+                    + " is a light component's; it may be used in the "
                     + "submodel's functions and constructor only");
         }
         if (its == here) {
-            return new LigamentException.Usage("the instance " + name + " is in a call: neither an interrupt check nor isDone() "
+            return new LigamentException.Usage("the instance " + name
+                    + " is in a call: neither an interrupt check nor isDone() "
                     + "may use it");
         }
         return new LigamentException.Usage("the instance " + name + " is used by the thread " + its.getName()
@@ -216,7 +223,8 @@ public final class Instance implements AutoCloseable {
             }
         }
         LigamentException failure = status == 7 && Thread.currentThread().isInterrupted()
-                ? new LigamentException.Interrupted("the thread was interrupted while the instance " + name + " waited")
+                ? new LigamentException.Interrupted("the thread was interrupted while the instance " + name
+                        + " waited")
                 : scratch.failure(status);
         lastFailure = failure;
         return failure;
@@ -281,8 +289,8 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When it says no, the
-     * instance is over.
+     * Whether to go through the execution loop (again): waits for a message on each connected F_INIT port. When
+     * it says no, the instance is over.
      */
     public boolean reuseInstance() {
         boolean first = enter();
@@ -299,7 +307,10 @@ public final class Instance implements AutoCloseable {
         }
     }
 
-    /** Ends all conduits that this instance sends on, and signs off. {@link #reuseInstance} does so when it says no. */
+    /**
+     * Ends all conduits that this instance sends on, and signs off. {@link #reuseInstance} does so when it says
+     * no.
+     */
     public void finish() {
         boolean first = enter();
         Scratch scratch = Scratch.get();
@@ -318,7 +329,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try (Arena arena = Arena.ofConfined()) {
-            check(scratch, (int) Native.ERROR_SHUTDOWN.invokeExact(handle, Native.terminated(why, arena, "the reason"),
+            check(scratch, (int) Native.ERROR_SHUTDOWN.invokeExact(handle,
+                    Native.terminated(why, arena, "the reason"),
                     scratch.error));
             over = true;
         } catch (Throwable thrown) {
@@ -329,9 +341,9 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Frees the instance. Messages that were received stay valid; loans do not. If {@link #reuseInstance} has not said no and
-     * {@link #finish} was not called, the whole run ends when this program does, or at once if an exception ends it. A second
-     * call does nothing.
+     * Frees the instance. Messages that were received stay valid; loans do not. If {@link #reuseInstance} has
+     * not said no and {@link #finish} was not called, the whole run ends when this program does, or at once if
+     * an exception ends it. A second call does nothing.
      */
     @Override
     public void close() {
@@ -340,11 +352,13 @@ public final class Instance implements AutoCloseable {
         }
         boolean first = enter();
         if (!first) {
-            throw new LigamentException.Usage("the instance " + name + " cannot be closed in a function of its submodel");
+            throw new LigamentException.Usage("the instance " + name
+                    + " cannot be closed in a function of its submodel");
         }
         boolean foreign = endLoans();
         closed = true;
-        // The memory of another thread's loan stays for as long as this process; nothing could tell that thread.
+        // The memory of another thread's loan stays for as long as this process; nothing could tell that
+        // thread.
         if (over && !foreign) {
             release();
         } else if (!over) {
@@ -404,7 +418,8 @@ public final class Instance implements AutoCloseable {
         }
         over = true;
         try (Arena arena = Arena.ofConfined()) {
-            long text = Builder.put((why.replace('\0', ' ') + '\0').getBytes(java.nio.charset.StandardCharsets.UTF_8), arena);
+            long text = Builder.put((why.replace('\0', ' ')
+                    + '\0').getBytes(java.nio.charset.StandardCharsets.UTF_8), arena);
             int status = (int) Native.ERROR_SHUTDOWN.invokeExact(handle, text, Native.NULL);
         } catch (Throwable thrown) {
             // There is nobody left to be told.
@@ -416,8 +431,8 @@ public final class Instance implements AutoCloseable {
     // Formal submodels.
 
     /**
-     * Runs a submodel for as long as there are start messages. What one of its functions throws ends the whole run with its
-     * class, text and line, and comes out here.
+     * Runs a submodel for as long as there are start messages. What one of its functions throws ends the whole
+     * run with its class, text and line, and comes out here.
      */
     public void runSubmodel(Submodel submodel) throws Exception {
         boolean first = enter();
@@ -447,11 +462,11 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Runs all instances of this program in this one process, which the model calls light, and returns when all of them are
-     * over; without that, the one instance that this process is. {@code make} makes the submodel of an instance; that may be
-     * used in the submodel's constructor and functions. A function is called when there is a message, or the conduit's end, on
-     * each connected port of its operator, so that each port can be received from once in a function. What one throws ends the
-     * whole run, and comes out here.
+     * Runs all instances of this program in this one process, which the model calls light, and returns when all
+     * of them are over; without that, the one instance that this process is. {@code make} makes the submodel of
+     * an instance; that may be used in the submodel's constructor and functions. A function is called when
+     * there is a message, or the conduit's end, on each connected port of its operator, so that each port can
+     * be received from once in a function. What one throws ends the whole run, and comes out here.
      */
     public static void runLight(Function<Instance, ? extends Submodel> make) throws Exception {
         runLight(null, make);
@@ -484,8 +499,8 @@ public final class Instance implements AutoCloseable {
 
     /**
      * While the library waits, {@code check} is asked at least once a second whether to give up with
-     * {@link LigamentException.Interrupted}; what it throws comes out of the call. {@link Thread#interrupt} ends a wait without
-     * that. It may not use the instance; null takes it away.
+     * {@link LigamentException.Interrupted}; what it throws comes out of the call. {@link Thread#interrupt}
+     * ends a wait without that. It may not use the instance; null takes it away.
      */
     public void setInterruptCheck(BooleanSupplier check) {
         boolean first = enter();
@@ -512,7 +527,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.LIST_PORTS.invokeExact(handle, operator.number, scratch.out, scratch.error));
+            check(scratch, (int) Native.LIST_PORTS.invokeExact(handle, operator.number, scratch.out,
+                    scratch.error));
             return list(Native.getLong(scratch.out));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -559,17 +575,26 @@ public final class Instance implements AutoCloseable {
         return Native.getByte(about(Native.IS_VECTOR_PORT, port).out) != 0;
     }
 
-    /** Whether {@link #setPortLength} can set the number of the port's slots: of vector ports joined to vector ports. */
+    /**
+     * Whether {@link #setPortLength} can set the number of the port's slots: of vector ports joined to vector
+     * ports.
+     */
     public boolean isResizable(String port) {
         return Native.getByte(about(Native.IS_RESIZABLE, port).out) != 0;
     }
 
-    /** How many slots a vector port has; for a resizable one that receives: as many as came with the last message. */
+    /**
+     * How many slots a vector port has; for a resizable one that receives: as many as came with the last
+     * message.
+     */
     public int getPortLength(String port) {
         return Math.toIntExact(Native.getLong(about(Native.GET_PORT_LENGTH, port).out));
     }
 
-    /** Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each message. */
+    /**
+     * Sets the number of slots of a resizable port, which is 0 at first. Its receivers learn it with each
+     * message.
+     */
     public void setPortLength(String port, int length) {
         if (length < 0) {
             throw new LigamentException.Usage("a port cannot have " + length + " slots");
@@ -577,7 +602,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.SET_PORT_LENGTH.invokeExact(handle, name(port), (long) length, scratch.error));
+            check(scratch, (int) Native.SET_PORT_LENGTH.invokeExact(handle, name(port), (long) length,
+                    scratch.error));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         } finally {
@@ -625,7 +651,8 @@ public final class Instance implements AutoCloseable {
     public int getSettingInt(String setting) {
         long value = getSettingLong(setting);
         if (value != (int) value) {
-            throw new LigamentException.SettingType("setting \"" + setting + "\" is " + value + ", which does not fit int");
+            throw new LigamentException.SettingType("setting \"" + setting + "\" is " + value
+                    + ", which does not fit int");
         }
         return (int) value;
     }
@@ -641,7 +668,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.GET_SETTING_STRING.invokeExact(handle, name(setting), scratch.out, scratch.error));
+            check(scratch, (int) Native.GET_SETTING_STRING.invokeExact(handle, name(setting), scratch.out,
+                    scratch.error));
             return Native.text(Native.getLong(scratch.out));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -655,7 +683,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.GET_SETTING_INT_LIST.invokeExact(handle, name(setting), scratch.out, scratch.out2,
+            check(scratch, (int) Native.GET_SETTING_INT_LIST.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
                     scratch.error));
             long numbers = Native.getLong(scratch.out);
             long[] list = new long[Math.toIntExact(Native.getLong(scratch.out2))];
@@ -673,7 +702,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.GET_SETTING_FLOAT_LIST.invokeExact(handle, name(setting), scratch.out, scratch.out2,
+            check(scratch, (int) Native.GET_SETTING_FLOAT_LIST.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
                     scratch.error));
             return doubles(Native.getLong(scratch.out), Native.getLong(scratch.out2));
         } catch (Throwable thrown) {
@@ -688,7 +718,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         Scratch scratch = Scratch.get();
         try {
-            check(scratch, (int) Native.GET_SETTING_FLOAT_GRID.invokeExact(handle, name(setting), scratch.out, scratch.out2,
+            check(scratch, (int) Native.GET_SETTING_FLOAT_GRID.invokeExact(handle, name(setting), scratch.out,
+                    scratch.out2,
                     scratch.error));
             long row = Native.getLong(scratch.out);
             double[][] rows = new double[Math.toIntExact(Native.getLong(scratch.out2))][];
@@ -708,7 +739,10 @@ public final class Instance implements AutoCloseable {
         return list;
     }
 
-    /** A setting as what it is: Boolean, Long, Double, String, {@code long[]}, {@code double[]} or {@code double[][]}. */
+    /**
+     * A setting as what it is: Boolean, Long, Double, String, {@code long[]}, {@code double[]} or
+     * {@code double[][]}.
+     */
     public Object getSetting(String setting) {
         return switch (getSettingKind(setting)) {
             case BOOL -> getSettingBoolean(setting);
@@ -785,8 +819,8 @@ public final class Instance implements AutoCloseable {
         }
     }
 
-    // Sending. It returns as soon as the value is stored: what happens to the caller's memory afterwards is never seen. It does
-    // nothing if the port is not connected.
+    // Sending. It returns as soon as the value is stored: what happens to the caller's memory afterwards is
+    // never seen. It does nothing if the port is not connected.
 
     /** Sends a number. */
     public void send(String port, double timestamp, double value) {
@@ -829,10 +863,10 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Sends a value: null (nothing), {@link Boolean}, integers ({@link java.math.BigInteger} up to 2^64 - 1), numbers,
-     * {@link Complex}, {@link String}, {@code byte[]} (bytes), arrays of Java's other numbers, {@link Array}, {@link ArrayView},
-     * {@link Loan}, {@link java.util.List}, {@link Map}, records (maps by the names of their components), {@link Settings}, or
-     * {@link Value}.
+     * Sends a value: null (nothing), {@link Boolean}, integers ({@link java.math.BigInteger} up to 2^64 - 1),
+     * numbers, {@link Complex}, {@link String}, {@code byte[]} (bytes), arrays of Java's other numbers,
+     * {@link Array}, {@link ArrayView}, {@link Loan}, {@link java.util.List}, {@link Map}, records (maps by the
+     * names of their components), {@link Settings}, or {@link Value}.
      */
     public void send(String port, double timestamp, Object value) {
         sendObject(port, timestamp, 0, false, value, NO_SLOT, Native.NULL);
@@ -845,7 +879,8 @@ public final class Instance implements AutoCloseable {
 
     /** Sends a value, with the time of the next message. */
     public void send(String port, Times times, Object value) {
-        sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, NO_SLOT, Native.NULL);
+        sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, NO_SLOT,
+                Native.NULL);
     }
 
     /** Sends a value, with the time of the next message, on a slot of a vector port. */
@@ -853,7 +888,9 @@ public final class Instance implements AutoCloseable {
         sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, slot, Native.NULL);
     }
 
-    /** Sends a received message on: its value and times, under the settings that came with it, if it has some. */
+    /**
+     * Sends a received message on: its value and times, under the settings that came with it, if it has some.
+     */
     public void send(String port, Message message) {
         send(port, message, NO_SLOT);
     }
@@ -869,7 +906,8 @@ public final class Instance implements AutoCloseable {
     /**
      * Sends a value under an overlay of settings, for components that serve others under different settings.
      *
-     * @param overlay settings by name: {@link Message#settings}, {@link Settings} or a {@link Map}; null for those in force here
+     * @param overlay settings by name: {@link Message#settings},
+             {@link Settings} or a {@link Map}; null for those in force here
      */
     public void sendUnder(Object overlay, String port, Times times, Object value) {
         sendUnder(overlay, port, times, value, NO_SLOT);
@@ -878,11 +916,13 @@ public final class Instance implements AutoCloseable {
     /** Sends a value under an overlay of settings, on a slot of a vector port. */
     public void sendUnder(Object overlay, String port, Times times, Object value, int slot) {
         try (Builder builder = new Builder()) {
-            sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, slot, builder.overlay(overlay));
+            sendObject(port, times.timestamp(), times.next(), times.hasNextTimestamp(), value, slot,
+                    builder.overlay(overlay));
         }
     }
 
-    private void sendDouble(String port, double timestamp, double next, boolean hasNext, double value, int slot) {
+    private void sendDouble(String port, double timestamp, double next, boolean hasNext, double value,
+            int slot) {
         boolean first = enter();
         try {
             Scratch scratch = Scratch.get();
@@ -935,7 +975,8 @@ public final class Instance implements AutoCloseable {
                 }
                 case byte[] b when b.length <= Scratch.SMALL -> {
                     MemorySegment.copy(b, 0, scratch.small(), JAVA_BYTE, 0, b.length);
-                    check(scratch, (int) Native.SEND_BYTES.invokeExact(handle, to, options, scratch.small().address(),
+                    check(scratch, (int) Native.SEND_BYTES.invokeExact(handle, to, options,
+                            scratch.small().address(),
                             (long) b.length, scratch.error));
                 }
                 case Array array -> sendArray(scratch, to, options, array);
@@ -977,8 +1018,8 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Sends an array with one copy, or two of few elements: of memory that nobody can close meanwhile from where it is, else by
-     * way of a loan.
+     * Sends an array with one copy, or two of few elements: of memory that nobody can close meanwhile from
+     * where it is, else by way of a loan.
      */
     private void sendArray(Scratch scratch, long port, long options, Array array) throws Throwable {
         if (array.rawNames() == null && array.rawUnit() == null) {
@@ -991,20 +1032,25 @@ public final class Instance implements AutoCloseable {
         }
     }
 
-    private void sendArray(Scratch scratch, long port, long options, Array array, long names, long unit) throws Throwable {
+    private void sendArray(Scratch scratch, long port, long options, Array array, long names, long unit)
+            throws Throwable {
         long bytes = array.bytes();
         if (staysOpen(array.rawMemory())) {
             long described = scratch.array(array.dtype(), array.rawShape(), array.order(), array.rawStrides(),
                     array.rawMemory().address() + array.offset(), names, unit);
-            check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, described, scratch.error));
+            check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, described,
+                    scratch.error));
         } else if (bytes <= Scratch.SMALL) {
             array.gather(scratch.small());
             long described = scratch.array(array.dtype(), array.rawShape(), array.order(), null,
                     scratch.small().address(), names, unit);
-            check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, described, scratch.error));
+            check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, described,
+                    scratch.error));
         } else {
-            long described = scratch.array(array.dtype(), array.rawShape(), array.order(), null, Native.NULL, names, unit);
-            check(scratch, (int) Native.LOAN_CREATE_LIKE.invokeExact(handle, described, scratch.out, scratch.out2,
+            long described = scratch.array(array.dtype(), array.rawShape(), array.order(), null, Native.NULL,
+                    names, unit);
+            check(scratch, (int) Native.LOAN_CREATE_LIKE.invokeExact(handle, described, scratch.out,
+                    scratch.out2,
                     scratch.error));
             long loan = Native.getLong(scratch.out);
             try {
@@ -1037,13 +1083,16 @@ public final class Instance implements AutoCloseable {
 
     private void owns(Loan loan) {
         if (loan.instance != this) {
-            throw new LigamentException.Usage("the loan was made by the instance " + loan.instance.name + ", not by " + name);
+            throw new LigamentException.Usage("the loan was made by the instance " + loan.instance.name
+                    + ", not by " + name);
         }
     }
 
     // Loans.
 
-    /** Memory for an array in row-major order, to be filled and sent, without a copy if it has more than 64 KiB. */
+    /**
+     * Memory for an array in row-major order, to be filled and sent, without a copy if it has more than 64 KiB.
+     */
     public Loan loan(DType dtype, long... shape) {
         return loan(dtype, Order.ROW_MAJOR, shape);
     }
@@ -1059,7 +1108,10 @@ public final class Instance implements AutoCloseable {
         return loanLike(other.dtype(), other.order(), other.shape(), other.names(), other.unit());
     }
 
-    /** Memory for an array of the type, shape, order, names and unit of another, whose elements are not looked at. */
+    /**
+     * Memory for an array of the type, shape, order, names and unit of another, whose elements are not looked
+     * at.
+     */
     public Loan loanLike(Array other) {
         return loanLike(other.dtype(), other.order(), other.shape(), other.rawNames(), other.rawUnit());
     }
@@ -1075,9 +1127,11 @@ public final class Instance implements AutoCloseable {
         Scratch scratch = Scratch.get();
         try {
             long described = scratch.array(dtype, shape, order, null, Native.NULL, names, unit);
-            check(scratch, (int) Native.LOAN_CREATE_LIKE.invokeExact(handle, described, scratch.out, scratch.out2,
+            check(scratch, (int) Native.LOAN_CREATE_LIKE.invokeExact(handle, described, scratch.out,
+                    scratch.out2,
                     scratch.error));
-            Loan loan = new Loan(this, Native.getLong(scratch.out), Native.getLong(scratch.out2), dtype, shape, order);
+            Loan loan = new Loan(this, Native.getLong(scratch.out), Native.getLong(scratch.out2), dtype, shape,
+                    order);
             loans.add(loan);
             return loan;
         } catch (Throwable thrown) {
@@ -1139,7 +1193,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         try {
             Scratch scratch = Scratch.get();
-            check(scratch, (int) Native.RECEIVE.invokeExact(handle, name(port), scratch.receive(slot, timeout), scratch.out,
+            check(scratch, (int) Native.RECEIVE.invokeExact(handle, name(port), scratch.receive(slot, timeout),
+                    scratch.out,
                     scratch.error));
             return new Message(Native.getLong(scratch.out), port);
         } catch (Throwable thrown) {
@@ -1150,8 +1205,8 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
-     * Receives an array into the caller's, which says what type and shape must come. If something else comes the message is
-     * consumed all the same, and nothing is written.
+     * Receives an array into the caller's, which says what type and shape must come. If something else comes
+     * the message is consumed all the same, and nothing is written.
      */
     public Times receiveInto(String port, Array into) {
         return receiveInto(port, into, NO_SLOT);
@@ -1173,7 +1228,8 @@ public final class Instance implements AutoCloseable {
             Scratch scratch = Scratch.get();
             long described = scratch.array(into.dtype(), into.rawShape(), into.order(), null,
                     into.rawMemory().address() + into.offset(), Native.NULL, Native.NULL);
-            check(scratch, (int) Native.RECEIVE_INTO.invokeExact(handle, name(port), scratch.receive(slot, -1), described,
+            check(scratch, (int) Native.RECEIVE_INTO.invokeExact(handle, name(port), scratch.receive(slot, -1),
+                    described,
                     scratch.times, scratch.error));
             return Times.read(scratch.times);
         } catch (Throwable thrown) {
@@ -1198,7 +1254,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         try {
             Scratch scratch = Scratch.get();
-            check(scratch, (int) Native.POLL.invokeExact(handle, name(port), scratch.receive(slot, -1), scratch.out,
+            check(scratch, (int) Native.POLL.invokeExact(handle, name(port), scratch.receive(slot, -1),
+                    scratch.out,
                     scratch.error));
             return Native.getByte(scratch.out) != 0;
         } catch (Throwable thrown) {
@@ -1227,7 +1284,8 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         try (Arena arena = Arena.ofConfined()) {
             Scratch scratch = Scratch.get();
-            long entries = arena.allocate((long) Native.PORT_SLOT_SIZE * Math.max(1, ports.size()), 8).address();
+            long entries = arena.allocate((long) Native.PORT_SLOT_SIZE * Math.max(1, ports.size()),
+                    8).address();
             for (int i = 0; i < ports.size(); i++) {
                 long entry = entries + (long) i * Native.PORT_SLOT_SIZE;
                 int slot = ports.get(i).slot();

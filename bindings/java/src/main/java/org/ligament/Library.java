@@ -34,7 +34,10 @@ final class Library {
         return place;
     }
 
-    /** Loads the library, if that was not done. Every way into the binding comes by here before it touches {@link Native}. */
+    /**
+     * Loads the library, if that was not done. Every way into the binding comes by here before it touches
+     * {@link Native}.
+     */
     static void load() {
         if (loaded == null) {
             synchronized (Library.class) {
@@ -48,7 +51,8 @@ final class Library {
     static MemorySegment symbol(String name) {
         load();
         return loaded.find(name).orElseThrow(() -> new LigamentException.Registration(
-                "the library has no function " + name + ": it is older than this binding; install the newer one"));
+                "the library has no function " + name
+                        + ": it is older than this binding; install the newer one"));
     }
 
     private static SymbolLookup find() {
@@ -61,7 +65,8 @@ final class Library {
         if (variable != null && !variable.isEmpty()) {
             return named(variable, "the environment variable LIGAMENT_LIBRARY");
         }
-        tried.add("neither the system property ligament.library nor the environment variable LIGAMENT_LIBRARY names it");
+        tried.add("neither the system property ligament.library nor the environment variable LIGAMENT_LIBRARY "
+                + "names it");
 
         String path = System.getProperty("java.library.path", "");
         for (String folder : path.split(File.pathSeparator)) {
@@ -99,7 +104,8 @@ final class Library {
         try {
             Path jar = Path.of(Library.class.getProtectionDomain().getCodeSource().getLocation().toURI());
             Path prefix = jar.toAbsolutePath().getParent().getParent().getParent();
-            return jar.toString().endsWith(".jar") && prefix != null ? prefix.resolve("lib").resolve(FILE) : null;
+            return jar.toString().endsWith(".jar") && prefix != null ? prefix.resolve("lib").resolve(FILE)
+                    : null;
         } catch (URISyntaxException | RuntimeException unknown) {
             return null;
         }
@@ -143,15 +149,18 @@ final class Library {
 
     private static SymbolLookup checked(SymbolLookup library, String name) {
         MemorySegment function = library.find("lig_abi_version").orElseThrow(
-                () -> new LigamentException.Registration(name + " is not Ligament's library: it has no lig_abi_version"));
-        MethodHandle version = Linker.nativeLinker().downcallHandle(function, FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
+                () -> new LigamentException.Registration(name
+                        + " is not Ligament's library: it has no lig_abi_version"));
+        MethodHandle version = Linker.nativeLinker().downcallHandle(function,
+                FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment major = arena.allocate(JAVA_INT);
             MemorySegment minor = arena.allocate(JAVA_INT);
             version.invokeExact(major, minor);
             if (major.get(JAVA_INT, 0) != ABI_MAJOR || minor.get(JAVA_INT, 0) < ABI_MINOR) {
                 throw new LigamentException.Registration(name + " has version " + major.get(JAVA_INT, 0) + "."
-                        + minor.get(JAVA_INT, 0) + " of Ligament's C ABI, but this binding needs " + ABI_MAJOR + "."
+                        + minor.get(JAVA_INT, 0) + " of Ligament's C ABI, but this binding needs " + ABI_MAJOR
+                                + "."
                         + ABI_MINOR + " or a later " + ABI_MAJOR + ".x; install the two of one release");
             }
             place = name;

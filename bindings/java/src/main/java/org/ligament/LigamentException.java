@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What goes wrong in Ligament. The text says what is wrong, where, and what to do; the class says which kind of error it is. The
- * stack trace begins in the code that called Ligament.
+ * What goes wrong in Ligament. The text says what is wrong, where, and what to do; the class says which kind of
+ * error it is. The stack trace begins in the code that called Ligament.
  */
 public class LigamentException extends RuntimeException {
     private static final long serialVersionUID = 1;
@@ -27,7 +27,8 @@ public class LigamentException extends RuntimeException {
         return status > 0 && status < NAMES.length ? "LIG_ERR_" + NAMES[status] : "unknown";
     }
 
-    private static final String[] NAMES = {"", "REGISTRATION", "USAGE", "UNEXPECTED", "CLOSED", "SETTING_UNSET", "TIMED_OUT",
+    private static final String[] NAMES = {"", "REGISTRATION", "USAGE", "UNEXPECTED", "CLOSED", "SETTING_UNSET",
+            "TIMED_OUT",
         "INTERRUPTED", "OUT_OF_MEMORY", "RUN_ENDS", "SYSTEM", "PANIC", "SETTING_TYPE"};
 
     /** Leaves out the binding's own lines, so that the first is the user's. */
@@ -82,7 +83,10 @@ public class LigamentException extends RuntimeException {
         }
     }
 
-    /** A call that cannot work: an unknown port, a missing slot, the wrong moment, the wrong thread, after the end. */
+    /**
+     * A call that cannot work: an unknown port, a missing slot, the wrong moment, the wrong thread, after the
+     * end.
+     */
     public static final class Usage extends LigamentException {
         private static final long serialVersionUID = 1;
 

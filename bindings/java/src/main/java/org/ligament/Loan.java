@@ -15,8 +15,8 @@ import java.nio.ShortBuffer;
 import java.util.Arrays;
 
 /**
- * Memory for an array: fill it, then send it, and more than 64 KiB are read by the receiver in place. It holds whatever was
- * there before. It is gone once it is sent, also after an error; close it to give it back unsent.
+ * Memory for an array: fill it, then send it, and more than 64 KiB are read by the receiver in place. It holds
+ * whatever was there before. It is gone once it is sent, also after an error; close it to give it back unsent.
  */
 public final class Loan extends Holder {
     final Instance instance;
@@ -72,7 +72,8 @@ public final class Loan extends Holder {
     /** The memory as a buffer. */
     public ByteBuffer asByteBuffer() {
         if (bytes > Integer.MAX_VALUE) {
-            throw new LigamentException.Usage("a buffer of java.nio has at most 2 GiB, but the loan has " + bytes
+            throw new LigamentException.Usage("a buffer of java.nio has at most 2 GiB, but the loan has "
+                    + bytes
                     + " bytes; take segment()");
         }
         return segment().asByteBuffer().order(ByteOrder.nativeOrder());
@@ -127,20 +128,23 @@ public final class Loan extends Holder {
 
     /** Copies an array of this type and shape here, in whichever order or strides it has. */
     public void copyFrom(ArrayView source) {
-        Strided.copy(source.segment(), source.origin(), source.rawStrides(), segment(), 0, fitting(source.dtype(),
+        Strided.copy(source.segment(), source.origin(), source.rawStrides(), segment(), 0,
+                fitting(source.dtype(),
                 source.rawShape()), shape, dtype.size());
     }
 
     /** Copies an array of this type and shape here, in whichever order or strides it has. */
     public void copyFrom(Array source) {
         source.refresh();
-        Strided.copy(source.rawMemory(), source.offset(), source.strides(), segment(), 0, fitting(source.dtype(),
+        Strided.copy(source.rawMemory(), source.offset(), source.strides(), segment(), 0,
+                fitting(source.dtype(),
                 source.rawShape()), shape, dtype.size());
     }
 
     private long[] fitting(DType type, long[] extents) {
         if (type != dtype || !Arrays.equals(extents, shape)) {
-            throw new LigamentException.Usage("the loan is for " + dtype + " and shape " + Arrays.toString(shape) + ", not "
+            throw new LigamentException.Usage("the loan is for " + dtype + " and shape "
+                    + Arrays.toString(shape) + ", not "
                     + type + " and shape " + Arrays.toString(extents));
         }
         return strides;

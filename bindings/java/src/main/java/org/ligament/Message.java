@@ -3,8 +3,9 @@ package org.ligament;
 import java.util.OptionalDouble;
 
 /**
- * A message that was received. Arrays in it are views of where their sender put them. Close it, best by {@code try}: that gives
- * the memory back, and views of it fail from then on. It belongs to the thread that received it, until {@link #handOver}.
+ * A message that was received. Arrays in it are views of where their sender put them. Close it, best by
+ * {@code try}: that gives the memory back, and views of it fail from then on. It belongs to the thread that
+ * received it, until {@link #handOver}.
  */
 public final class Message extends Holder {
     private final long handle;

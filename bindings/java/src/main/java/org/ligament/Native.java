@@ -14,9 +14,10 @@ import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The functions of {@code ligament.h}, and memory by its address. Handles, pointers and {@code size_t} are {@code long}, which
- * is passed as they are on every platform that Ligament runs on: no segment is made, and nothing is pinned, for a call. Who
- * passes an address makes sure that what is there stays until the call returns.
+ * The functions of {@code ligament.h}, and memory by its address. Handles, pointers and {@code size_t} are
+ * {@code long}, which is passed as they are on every platform that Ligament runs on: no segment is made, and
+ * nothing is pinned, for a call. Who passes an address makes sure that what is there stays until the call
+ * returns.
  */
 final class Native {
     private Native() {}
@@ -38,7 +39,9 @@ final class Native {
     static final int SUBMODEL_SIZE = 56;
     static final int LIGHT_SIZE = 48;
 
-    /** All memory. Only what the library said is there, or what {@link Scratch} holds, is read or written by it. */
+    /**
+     * All memory. Only what the library said is there, or what {@link Scratch} holds, is read or written by it.
+     */
     private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
     static long getLong(long address) {
@@ -102,7 +105,8 @@ final class Native {
                 boolean pair = Character.isHighSurrogate(half)
                         && i + 1 < text.length() && Character.isLowSurrogate(text.charAt(i + 1));
                 if (!pair) {
-                    throw new LigamentException.Usage("the text has half a surrogate pair at " + i + ", which is no "
+                    throw new LigamentException.Usage("the text has half a surrogate pair at " + i
+                            + ", which is no "
                             + "Unicode text");
                 }
                 i++;
@@ -133,8 +137,10 @@ final class Native {
         return LINKER.downcallHandle(Library.symbol(name), type);
     }
 
-    /** A function that returns a status: {@code p} stands for a pointer or 64 bits, {@code i} for 32, {@code b} for 8, {@code d}
-     * for a double. */
+    /**
+     * A function that returns a status: {@code p} stands for a pointer or 64 bits, {@code i} for 32, {@code b}
+     * for 8, {@code d} for a double.
+     */
     private static MethodHandle call(String name, String arguments) {
         return function(name, FunctionDescriptor.of(JAVA_INT, layouts(arguments)));
     }

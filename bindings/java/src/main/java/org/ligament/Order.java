@@ -1,8 +1,8 @@
 package org.ligament;
 
 /**
- * Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and extents are given
- * in the order of the indices: the order says only how the elements lie.
+ * Which index runs fastest in memory. Element (i, j) is the same for sender and receiver in either order, and
+ * extents are given in the order of the indices: the order says only how the elements lie.
  */
 public enum Order {
     /** The last one, as in C. The default. */

@@ -121,7 +121,8 @@ final class Records {
         if (type == Settings.class) {
             return new Settings(value.settings());
         }
-        throw new LigamentException.Usage(where + " cannot be read as " + type.getName() + ": take a record, a type of "
+        throw new LigamentException.Usage(where + " cannot be read as " + type.getName()
+                + ": take a record, a type of "
                 + "Java's numbers, String, byte[], List, Map, ArrayView or Value");
     }
 
@@ -131,7 +132,8 @@ final class Records {
 
     private static long within(long value, long least, long most, Class<?> type) {
         if (value < least || value > most) {
-            throw new LigamentException.Unexpected("the value is " + value + ", which does not fit " + type.getSimpleName());
+            throw new LigamentException.Unexpected("the value is " + value + ", which does not fit "
+                    + type.getSimpleName());
         }
         return value;
     }
@@ -190,7 +192,8 @@ final class Records {
             component.getAccessor().setAccessible(true);
             return component.getAccessor().invoke(owner);
         } catch (ReflectiveOperationException | RuntimeException refused) {
-            throw new LigamentException.Usage("the record " + owner.getClass().getName() + " cannot be read: " + refused);
+            throw new LigamentException.Usage("the record " + owner.getClass().getName() + " cannot be read: "
+                    + refused);
         }
     }
 }

@@ -10,7 +10,10 @@ import java.lang.invoke.MethodHandles;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
 
-/** A submodel whose functions the library calls. No exception may leave them: the first one is kept for the way back. */
+/**
+ * A submodel whose functions the library calls. No exception may leave them: the first one is kept for the way
+ * back.
+ */
 final class Running {
     final Instance instance;
     final Submodel submodel;
@@ -35,7 +38,10 @@ final class Running {
             }
         }
 
-        /** Keeps an exception, and writes what it is for the run. Gives the status for the library; throws nothing. */
+        /**
+         * Keeps an exception, and writes what it is for the run. Gives the status for the library; throws
+         * nothing.
+         */
         int keep(Throwable given, long error) {
             try {
                 if (thrown == null) {
@@ -134,7 +140,8 @@ final class Running {
             instance.functionBegins();
             Submodel submodel = light.make.apply(instance);
             if (submodel == null) {
-                throw new LigamentException.Usage("there is no submodel for " + instance.name() + ": null was made");
+                throw new LigamentException.Usage("there is no submodel for " + instance.name()
+                        + ": null was made");
             }
             Native.putLong(user, Upcalls.register(new Running(instance, submodel, light.failure)));
             return 0;
@@ -169,10 +176,12 @@ final class Running {
         }
     }
 
-    private static final FunctionDescriptor OPERATION = FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
+    private static final FunctionDescriptor OPERATION =
+            FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     private static final MethodHandles.Lookup HERE = MethodHandles.lookup();
     private static final long INITIALISE = Upcalls.stub(HERE, "initialise", OPERATION);
-    private static final long IS_DONE = Upcalls.stub(HERE, "isDone", FunctionDescriptor.of(JAVA_BOOLEAN, JAVA_LONG));
+    private static final long IS_DONE = Upcalls.stub(HERE, "isDone",
+            FunctionDescriptor.of(JAVA_BOOLEAN, JAVA_LONG));
     private static final long OBSERVE = Upcalls.stub(HERE, "observe", OPERATION);
     private static final long SOLVE = Upcalls.stub(HERE, "solve", OPERATION);
     private static final long OBSERVE_FINAL = Upcalls.stub(HERE, "observeFinal", OPERATION);
@@ -189,7 +198,8 @@ final class Running {
 
     /** lig_light. */
     static long light(Arena arena, long context, long options) {
-        long make = Upcalls.stub(HERE, "make", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+        long make = Upcalls.stub(HERE, "make", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG,
+                JAVA_LONG));
         long release = Upcalls.stub(HERE, "release", FunctionDescriptor.ofVoid(JAVA_LONG));
         long light = arena.allocate(Native.LIGHT_SIZE, 8).address();
         long[] members = {Native.LIGHT_SIZE, functions(arena, Native.NULL), make, release, context, options};

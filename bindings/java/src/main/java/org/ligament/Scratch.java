@@ -4,8 +4,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * The structs that calls are made with, one set for each thread, made once: a call allocates nothing of the kind. What is in
- * them is good until the thread's next call.
+ * The structs that calls are made with, one set for each thread, made once: a call allocates nothing of the
+ * kind. What is in them is good until the thread's next call.
  */
 final class Scratch {
     private static final ThreadLocal<Scratch> OF_THREAD = ThreadLocal.withInitial(Scratch::new);

@@ -24,11 +24,13 @@ final class Strided {
     /** Refuses a shape that no array has. */
     static void check(long[] shape) {
         if (shape.length > Native.MAX_DIMS) {
-            throw new LigamentException.Usage("an array has at most " + Native.MAX_DIMS + " dimensions, not " + shape.length);
+            throw new LigamentException.Usage("an array has at most " + Native.MAX_DIMS + " dimensions, not "
+                    + shape.length);
         }
         for (long extent : shape) {
             if (extent < 0) {
-                throw new LigamentException.Usage("the extent " + extent + " is negative, in " + Arrays.toString(shape));
+                throw new LigamentException.Usage("the extent " + extent + " is negative, in "
+                        + Arrays.toString(shape));
             }
         }
         try {
@@ -99,7 +101,8 @@ final class Strided {
                 || Arrays.equals(strides, dense(shape, Order.COLUMN_MAJOR, size));
     }
 
-    private record Copy(MemorySegment from, long[] fromStrides, MemorySegment to, long[] toStrides, long[] shape, int size,
+    private record Copy(MemorySegment from, long[] fromStrides, MemorySegment to, long[] toStrides,
+            long[] shape, int size,
             Integer[] nesting) {
         void at(int depth, long source, long target) {
             if (depth == nesting.length) {
@@ -123,7 +126,8 @@ final class Strided {
             switch (size) {
                 case 1 -> {
                     for (long i = 0; i < count; i++) {
-                        to.set(JAVA_BYTE, target + i * targetStride, from.get(JAVA_BYTE, source + i * sourceStride));
+                        to.set(JAVA_BYTE, target + i * targetStride,
+                                from.get(JAVA_BYTE, source + i * sourceStride));
                     }
                 }
                 case 2 -> {
@@ -165,7 +169,8 @@ final class Strided {
 
     static long checked(long index, int dimension, long[] shape) {
         if (index < 0 || index >= shape[dimension]) {
-            throw new IndexOutOfBoundsException("index " + index + " of dimension " + dimension + " is not in 0 to "
+            throw new IndexOutOfBoundsException("index " + index + " of dimension " + dimension
+                    + " is not in 0 to "
                     + (shape[dimension] - 1));
         }
         return index;

@@ -1,9 +1,9 @@
 package org.ligament;
 
 /**
- * A submodel by its operators and its end condition, for codes that would rather not write the loop themselves. Extend it and
- * call {@link Instance#runSubmodel}. What a function throws ends the whole run with its class, text and line as the reason, and
- * comes out of {@code runSubmodel}.
+ * A submodel by its operators and its end condition, for codes that would rather not write the loop themselves.
+ * Extend it and call {@link Instance#runSubmodel}. What a function throws ends the whole run with its class,
+ * text and line as the reason, and comes out of {@code runSubmodel}.
  */
 public abstract class Submodel {
     /** For those who extend it. */

@@ -2,7 +2,10 @@ package org.ligament;
 
 import java.util.OptionalDouble;
 
-/** The times of a message: the model time that it belongs to, and that of the sender's next one, if there will be one (s). */
+/**
+ * The times of a message: the model time that it belongs to, and that of the sender's next one, if there will
+ * be one (s).
+ */
 public final class Times {
     private final double timestamp;
     private final double next;
@@ -50,7 +53,8 @@ public final class Times {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof Times times && Double.compare(timestamp, times.timestamp) == 0 && hasNext == times.hasNext
+        return other instanceof Times times && Double.compare(timestamp, times.timestamp) == 0
+                && hasNext == times.hasNext
                 && (!hasNext || Double.compare(next, times.next) == 0);
     }
 

@@ -34,7 +34,9 @@ final class Upcalls {
         OBJECTS.remove(number);
     }
 
-    /** The address of a function that stands for a static method here or in {@link Running}; it stays for ever. */
+    /**
+     * The address of a function that stands for a static method here or in {@link Running}; it stays for ever.
+     */
     static long stub(MethodHandles.Lookup lookup, String name, FunctionDescriptor type) {
         try {
             MethodHandle method = lookup.findStatic(lookup.lookupClass(), name, type.toMethodType());
@@ -45,7 +47,8 @@ final class Upcalls {
     }
 
     /** What the library asks while it waits. */
-    static final long INTERRUPTED = stub(MethodHandles.lookup(), "interrupted", FunctionDescriptor.of(JAVA_BOOLEAN, JAVA_LONG));
+    static final long INTERRUPTED = stub(MethodHandles.lookup(), "interrupted",
+            FunctionDescriptor.of(JAVA_BOOLEAN, JAVA_LONG));
 
     @SuppressWarnings("unused")
     private static boolean interrupted(long user) {

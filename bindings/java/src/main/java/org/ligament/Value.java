@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value of a message, or a part of one: nothing, a truth value, a number, text, bytes, an array, or a list or map of values. It
- * is valid until the message is closed; {@link #copy} gives one that stays.
+ * A value of a message, or a part of one: nothing, a truth value, a number, text, bytes, an array, or a list or
+ * map of values. It is valid until the message is closed; {@link #copy} gives one that stays.
  */
 public final class Value implements AutoCloseable {
     final Holder holder;
@@ -52,7 +52,8 @@ public final class Value implements AutoCloseable {
 
     private LigamentException failure(Scratch scratch, int status) {
         LigamentException failure = scratch.failure(status);
-        return status == 3 && port != null ? LigamentException.of(status, where() + failure.getMessage()) : failure;
+        return status == 3 && port != null ? LigamentException.of(status, where() + failure.getMessage())
+                : failure;
     }
 
     /** What it is. */
@@ -111,7 +112,8 @@ public final class Value implements AutoCloseable {
     public int asInt() {
         long value = asLong();
         if (value != (int) value) {
-            throw new LigamentException.Unexpected(where() + "the value is " + value + ", which does not fit int");
+            throw new LigamentException.Unexpected(where() + "the value is " + value
+                    + ", which does not fit int");
         }
         return (int) value;
     }
@@ -153,7 +155,8 @@ public final class Value implements AutoCloseable {
         holder.check();
         Scratch scratch = Scratch.get();
         try {
-            int status = (int) Native.VALUE_COMPLEX.invokeExact(handle, scratch.out, scratch.out2, scratch.error);
+            int status = (int) Native.VALUE_COMPLEX.invokeExact(handle, scratch.out, scratch.out2,
+                    scratch.error);
             if (status != 0) {
                 throw failure(scratch, status);
             }
@@ -189,7 +192,8 @@ public final class Value implements AutoCloseable {
             }
             long size = Native.getLong(scratch.out2);
             if (size > Integer.MAX_VALUE - 8) {
-                throw new LigamentException.Usage("Java's arrays have at most 2^31 elements, but there are " + size
+                throw new LigamentException.Usage("Java's arrays have at most 2^31 elements, but there are "
+                        + size
                         + " bytes");
             }
             byte[] bytes = new byte[(int) size];
@@ -304,7 +308,8 @@ public final class Value implements AutoCloseable {
         holder.check();
         Scratch scratch = Scratch.get();
         try {
-            int status = (int) Native.VALUE_ARRAY_NAME.invokeExact(handle, dimension, scratch.out, scratch.error);
+            int status = (int) Native.VALUE_ARRAY_NAME.invokeExact(handle, dimension, scratch.out,
+                    scratch.error);
             if (status != 0) {
                 throw failure(scratch, status);
             }
@@ -330,7 +335,10 @@ public final class Value implements AutoCloseable {
         }
     }
 
-    /** Settings by name: truth values, integers ({@code Long}), numbers ({@code Double}), texts, and lists of them. */
+    /**
+     * Settings by name: truth values, integers ({@code Long}), numbers ({@code Double}), texts, and lists of
+     * them.
+     */
     public Map<String, Object> settings() {
         holder.check();
         Scratch scratch = Scratch.get();
@@ -339,7 +347,8 @@ public final class Value implements AutoCloseable {
             if (status != 0) {
                 throw failure(scratch, status);
             }
-            try (Value map = new Value(new Copied(Native.getLong(scratch.out)), Native.getLong(scratch.out), null)) {
+            try (Value map = new Value(new Copied(Native.getLong(scratch.out)), Native.getLong(scratch.out),
+                    null)) {
                 return map.asMap();
             }
         } catch (Throwable thrown) {
@@ -369,8 +378,8 @@ public final class Value implements AutoCloseable {
 
     /**
      * The whole value as Java's own objects: null, {@link Boolean}, {@link Long}, {@link BigInteger} (above
-     * {@code Long.MAX_VALUE}), {@link Double}, {@link Complex}, {@link String}, {@code byte[]}, {@link List}, {@link Map},
-     * {@link ArrayView} (in place, valid as long as the message), {@link Settings}.
+     * {@code Long.MAX_VALUE}), {@link Double}, {@link Complex}, {@link String}, {@code byte[]}, {@link List},
+     * {@link Map}, {@link ArrayView} (in place, valid as long as the message), {@link Settings}.
      */
     public Object toObject() {
         return switch (kind()) {
@@ -401,8 +410,8 @@ public final class Value implements AutoCloseable {
     }
 
     /**
-     * A value of the caller's, which stays until it is closed, also after the message. Arrays and bytes are not copied: both
-     * share the memory, which stays for as long as either.
+     * A value of the caller's, which stays until it is closed, also after the message. Arrays and bytes are not
+     * copied: both share the memory, which stays for as long as either.
      */
     public Value copy() {
         holder.check();
