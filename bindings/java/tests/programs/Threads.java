@@ -1,6 +1,7 @@
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -86,6 +87,33 @@ public final class Threads {
         instance.setInterruptCheck(null);
     }
 
+    /** Four threads at once: each call is done, or refused because another one is being done. */
+    static void race(Instance instance) throws Exception {
+        AtomicReference<Throwable> wrong = new AtomicReference<>();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            threads.add(Thread.ofPlatform().start(() -> {
+                for (int call = 0; call < 5000; call++) {
+                    try {
+                        Check.holds(instance.isConnected("out") && instance.name().equals("macro"));
+                    } catch (LigamentException.Usage refused) {
+                        if (!refused.getMessage().contains("used by the thread")) {
+                            wrong.set(refused);
+                        }
+                    } catch (Throwable thrown) {
+                        wrong.set(thrown);
+                    }
+                }
+            }));
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        if (wrong.get() != null) {
+            throw new AssertionError(wrong.get());
+        }
+    }
+
     static void messages(Instance instance) throws Exception {
         instance.send("out", 1.0, Map.of("a", new double[20_000]));
         Message message = instance.receive("in");
@@ -137,6 +165,7 @@ public final class Threads {
         Instance instance = new Instance(Map.of(Operator.O_I, List.of("out"), Operator.S, List.of("in")));
         Check.holds(instance.reuseInstance());
         interrupt(instance);
+        race(instance);
         messages(instance);
         loans(instance);
         // A loan that is left open ends with the instance: nothing leads to its memory any more.

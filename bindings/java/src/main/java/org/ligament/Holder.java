@@ -2,7 +2,8 @@ package org.ligament;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.concurrent.atomic.AtomicReference;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 
 /**
  * Something that has memory of the library's until it is closed: a message, a copied value, a loan. It belongs
@@ -11,9 +12,19 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 abstract class Holder implements AutoCloseable {
     /** The thread that it belongs to; none between {@link #handOver} and the next use, which takes it. */
-    private final AtomicReference<Thread> owner = new AtomicReference<>(Thread.currentThread());
+    private volatile Thread owner = Thread.currentThread();
     private Arena arena;
     private volatile boolean closed;
+
+    private static final VarHandle OWNER;
+
+    static {
+        try {
+            OWNER = MethodHandles.lookup().findVarHandle(Holder.class, "owner", Thread.class);
+        } catch (ReflectiveOperationException impossible) {
+            throw new ExceptionInInitializerError(impossible);
+        }
+    }
 
     /** What it is, for people: "the message". */
     abstract String what();
@@ -23,7 +34,7 @@ abstract class Holder implements AutoCloseable {
 
     final void check() {
         Thread here = Thread.currentThread();
-        if (owner.getPlain() != here) {
+        if (owner != here) {
             take(here);
         }
         if (closed) {
@@ -32,11 +43,11 @@ abstract class Holder implements AutoCloseable {
     }
 
     private void take(Thread here) {
-        if (!owner.compareAndSet(null, here)) {
+        if (!OWNER.compareAndSet(this, null, here)) {
             if (closed) {
                 throw new LigamentException.Usage(what() + " is closed");
             }
-            Thread its = owner.get();
+            Thread its = owner;
             if (its != here) {
                 throw new LigamentException.Usage(what() + " belongs to the thread "
                         + (its == null ? "?" : its.getName())
@@ -61,22 +72,17 @@ abstract class Holder implements AutoCloseable {
     public final void handOver() {
         check();
         closeViews();
-        owner.set(null);
+        owner = null;
     }
 
     final boolean isClosed() {
         return closed;
     }
 
-    /** Whether this thread may use it. */
+    /** Whether this thread may use it; takes what was handed over. */
     final boolean isMine() {
-        Thread its = owner.get();
-        return its == null || its == Thread.currentThread();
-    }
-
-    /** Takes what was handed over, and may be used here. */
-    final void handOverHere() {
-        owner.compareAndSet(null, Thread.currentThread());
+        Thread here = Thread.currentThread();
+        return owner == here || OWNER.compareAndSet(this, null, here);
     }
 
     final void closeViews() {

@@ -355,16 +355,19 @@ public final class Instance implements AutoCloseable {
             throw new LigamentException.Usage("the instance " + name
                     + " cannot be closed in a function of its submodel");
         }
-        boolean foreign = endLoans();
-        closed = true;
-        // The memory of another thread's loan stays for as long as this process; nothing could tell that
-        // thread.
-        if (over && !foreign) {
-            release();
-        } else if (!over) {
-            Endings.closedEarly(this);
+        try {
+            boolean foreign = endLoans();
+            closed = true;
+            // The memory of another thread's loan stays for as long as this process; nothing could tell that
+            // thread.
+            if (over && !foreign) {
+                release();
+            } else if (!over) {
+                Endings.closedEarly(this);
+            }
+        } finally {
+            leave(true);
         }
-        user.set(null);
     }
 
     /** Gives all loans of this thread back. Gives whether another thread has one. */
@@ -372,7 +375,6 @@ public final class Instance implements AutoCloseable {
         boolean foreign = false;
         for (Loan loan : new ArrayList<>(loans)) {
             if (loan.isMine()) {
-                loan.handOverHere();
                 loan.end();
                 freeLoan(loan.handle);
             } else {
@@ -989,6 +991,12 @@ public final class Instance implements AutoCloseable {
                 case Value kept -> sendKept(scratch, to, options, kept);
                 case Boolean b -> check(scratch, (int) Native.SEND_BOOL.invokeExact(handle, to, options,
                         (byte) (b ? 1 : 0), scratch.error));
+                case byte[] b -> {
+                    try (Arena arena = Arena.ofConfined()) {
+                        check(scratch, (int) Native.SEND_BYTES.invokeExact(handle, to, options, Builder.put(b, arena),
+                                (long) b.length, scratch.error));
+                    }
+                }
                 default -> {
                     try (Builder builder = new Builder()) {
                         sendValue(scratch, to, options, builder.value(value));
@@ -1035,7 +1043,7 @@ public final class Instance implements AutoCloseable {
     private void sendArray(Scratch scratch, long port, long options, Array array, long names, long unit)
             throws Throwable {
         long bytes = array.bytes();
-        if (staysOpen(array.rawMemory())) {
+        if (isReadable(array)) {
             long described = scratch.array(array.dtype(), array.rawShape(), array.order(), array.rawStrides(),
                     array.rawMemory().address() + array.offset(), names, unit);
             check(scratch, (int) Native.SEND_ARRAY.invokeExact(handle, port, options, described,
@@ -1064,6 +1072,12 @@ public final class Instance implements AutoCloseable {
     }
 
     private static final Thread OTHER = Thread.ofPlatform().name("other").unstarted(() -> { });
+
+    /** Whether the library can use an array's memory from where it is, for the time of a call. */
+    private static boolean isReadable(Array array) {
+        MemorySegment memory = array.rawMemory();
+        return staysOpen(memory) && (memory.address() + array.offset()) % array.dtype().partSize() == 0;
+    }
 
     /** Whether native memory stays open during a call: it is for ever, or can be closed by this thread only. */
     private static boolean staysOpen(MemorySegment memory) {
@@ -1217,7 +1231,7 @@ public final class Instance implements AutoCloseable {
         if (into.rawMemory().isReadOnly()) {
             throw new LigamentException.Usage("the array to receive into is read-only");
         }
-        if (into.rawStrides() != null || !staysOpen(into.rawMemory())) {
+        if (into.rawStrides() != null || !isReadable(into)) {
             try (Message message = receive(port, slot)) {
                 message.array().copyTo(into);
                 return message.times();
