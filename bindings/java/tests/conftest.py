@@ -1,4 +1,5 @@
-"""Where the tests of the Java face find what they share with those of the C face, and the Java programs, built once a session."""
+"""Where the tests of the Java face find what they share with those of the C face, and the Java programs, built once a
+session."""
 
 import subprocess
 import sys
@@ -25,13 +26,13 @@ class Java:
     def compile(self, classes, *sources):
         """Compiles against the jar, without warnings."""
         subprocess.run(
-            [self.home / "bin/javac", "--release", "22", "-Xlint:all,-serial", "-Werror", "-cp", self.jar, "-d", classes,
-             *sources], check=True,
+            [self.home / "bin/javac", "--release", "22", "-Xlint:all,-serial", "-Werror", "-cp", self.jar, "-d",
+             classes, *sources], check=True,
         )
 
     def command(self, name, *options, class_path=None):
-        return [self.home / "bin/java", "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
-                "-Xcheck:jni", f"-Dligament.library={self.library}", *options, "-cp", class_path or self.class_path, name]
+        return [self.home / "bin/java", "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1",
+                f"-Dligament.library={self.library}", *options, "-cp", class_path or self.class_path, name]
 
     def program(self, name, *options, class_path=None):
         """A script that runs a class, for models."""

@@ -31,7 +31,8 @@ from ligament import Array, Instance, Message, Operator
 
 instance = Instance({Operator.O_I: ["out"], Operator.S: ["in"]})
 assert instance.reuse_instance()
-values = [None, True, -3, 2**64 - 1, 0.5, 1 - 2j, "Größe 𝄞\\0", b"\\0\\1", [], {}, [1, [2, {"a": None}]], {"x": {"y": [1.5]}}]
+values = [None, True, -3, 2**64 - 1, 0.5, 1 - 2j, "Größe 𝄞\\0", b"\\0\\1", [], {}, [1, [2, {"a": None}]],
+          {"x": {"y": [1.5]}}]
 for value in values:
     instance.send("out", Message(1.0, 2.0, value))
     came = instance.receive("in")
@@ -89,7 +90,9 @@ def works(ran):
     assert "WARNING: " not in ran.output(), ran.output()  # of the virtual machine, about native access
 
 
-@pytest.mark.parametrize("macro, micro", [("java", "java"), ("c", "java"), ("java", "c"), ("python", "java"), ("java", "python")])
+@pytest.mark.parametrize(
+    "macro, micro", [("java", "java"), ("c", "java"), ("java", "c"), ("python", "java"), ("java", "python")]
+)
 def test_every_value_comes_back_as_it_was_sent(peer, run, macro, micro):
     works(run(echoed(peer(macro, "teller"), peer(micro, "echo"))))
 
@@ -188,16 +191,16 @@ def test_a_signal_ends_a_wait_and_the_run(java, prefix, tmp_path, sent):
     process = subprocess.Popen(
         [prefix / "bin/ligament", "run", model, "--run-dir", directory], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        # A shell that starts the tests in the background has them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         output = directory / "instances/macro/output.log"
         while process.poll() is None and not (output.exists() and "waiting" in output.read_text()):
             time.sleep(0.05)
         # The program itself, as if somebody pressed Ctrl-C there.
-        children = [
-            int(entry.name) for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and f"{java.classes}" in read(entry / "cmdline") and "Waits" in read(entry / "cmdline")
-        ]
+        commands = {entry.name: read(entry / "cmdline") for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+        children = [int(number) for number, said in commands.items() if f"{java.classes}" in said and "Waits" in said]
         assert len(children) == 1
         os.kill(children[0], sent)
         said, _ = process.communicate(timeout=60)
@@ -257,7 +260,8 @@ def test_an_exception_of_a_light_component_ends_the_run_with_its_words(java, run
 def alone(java, *words, **more):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("LIGAMENT_")}
     environment["PATH"] = more.pop("path", environment["PATH"])
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment | more.pop("extra", {}), **more)
+    environment |= more.pop("extra", {})
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment, **more)
 
 
 def test_outside_a_run_there_is_an_error_that_says_what_to_do(java):
@@ -299,7 +303,8 @@ def test_the_library_is_found_in_each_of_its_places(java, prefix, tmp_path):
 def test_a_library_that_is_not_there_or_not_ours_is_said(java, tmp_path):
     done = alone(java, *without_library(java), "java.library.path", path="/usr/bin:/bin")
     assert done.returncode == 0, done.stderr
-    done = alone(java, *java.command("WithoutRun", "-Dligament.library=/nowhere"), "the system property ligament.library")
+    nowhere = java.command("WithoutRun", "-Dligament.library=/nowhere")
+    done = alone(java, *nowhere, "the system property ligament.library")
     assert done.returncode == 0, done.stderr
     done = alone(java, *without_library(java), "LIGAMENT_LIBRARY names", extra={"LIGAMENT_LIBRARY": "/nowhere"})
     assert done.returncode == 0, done.stderr
@@ -310,7 +315,8 @@ def test_a_library_that_is_not_there_or_not_ours_is_said(java, tmp_path):
     assert done.returncode == 0, done.stderr
     (tmp_path / "old.c").write_text("void lig_abi_version(int *a, int *b) { *a = 1; *b = 0; }\n")
     subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "old.c", "-o", other], check=True)
-    done = alone(java, *java.command("WithoutRun", f"-Dligament.library={other}"), "has version 1.0 of Ligament's C ABI")
+    another = java.command("WithoutRun", f"-Dligament.library={other}")
+    done = alone(java, *another, "has version 1.0 of Ligament's C ABI")
     assert done.returncode == 0, done.stderr
 
 
@@ -409,6 +415,7 @@ def test_the_other_pieces_of_code_in_the_readme_compile(java, tmp_path):
 
 
 def test_every_call_that_the_readme_names_is_there(java):
-    named = set(re.findall(r"`(?:\w+\.)*(\w+)\(", README.read_text())) | set(re.findall(r"\bget(?:Port|Setting)\w+", README.read_text()))
+    text = README.read_text()
+    named = {*re.findall(r"`(?:\w+\.)*(\w+)\(", text), *re.findall(r"\bget(?:Port|Setting)\w+", text)}
     declared = "".join(path.read_text() for path in (HERE.parent / "src/main/java/org/ligament").glob("*.java"))
     assert not [name for name in named if not re.search(rf"\bpublic [^=;]*\b{name}\(", declared)]

@@ -232,6 +232,19 @@ public final class Types {
                 Check.equal(m.array().toDoubleArray(), new double[] {5, 3, 1});
             }
         }
+        // Elements that are not aligned, and those that are only two bytes apart.
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment odd = arena.allocate(25, 8).asSlice(1);
+            MemorySegment.copy(up, 1, odd, ValueLayout.JAVA_DOUBLE_UNALIGNED, 0, 3);
+            instance.send("out", 0.0, Array.of(DType.FLOAT64, odd, 3));
+            odd.fill((byte) 0);
+            instance.receiveInto("in", Array.of(DType.FLOAT64, odd, 3));
+            Check.equal(odd.get(ValueLayout.JAVA_DOUBLE_UNALIGNED, 16), 3.0);
+            instance.send("out", 0.0, Array.of(DType.INT32, arena.allocate(16), 3).strides(2));
+            try (Message m = instance.receive("in")) {
+                Check.equal(m.array().toIntArray(), new int[3]);
+            }
+        }
         // Larger than what goes by way of the small memory.
         double[] large = RANDOM.doubles(20_000).toArray();
         for (Object each : List.of(large, Array.of(large, 100, 200),

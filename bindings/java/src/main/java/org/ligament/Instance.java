@@ -1076,7 +1076,12 @@ public final class Instance implements AutoCloseable {
     /** Whether the library can use an array's memory from where it is, for the time of a call. */
     private static boolean isReadable(Array array) {
         MemorySegment memory = array.rawMemory();
-        return staysOpen(memory) && (memory.address() + array.offset()) % array.dtype().partSize() == 0;
+        int alignment = array.dtype().partSize();
+        boolean aligned = (memory.address() + array.offset()) % alignment == 0;
+        for (long stride : array.rawStrides() == null ? new long[0] : array.rawStrides()) {
+            aligned &= stride % alignment == 0;
+        }
+        return aligned && staysOpen(memory);
     }
 
     /** Whether native memory stays open during a call: it is for ever, or can be closed by this thread only. */
