@@ -79,9 +79,9 @@ public final class Boss {
             // Nothing has been asked of the workers, so nothing comes.
             Duration shortly = Duration.ofMillis(20);
             Check.fails(LigamentException.TimedOut.class, "results[0]",
-                    () -> instance.receiveWithin(shortly, "results", 0));
-            Check.fails(LigamentException.TimedOut.class, "", () -> instance.waitAnyWithin(shortly,
-                    List.of(new PortSlot("results", 0), new PortSlot("results", 1))));
+                    () -> instance.receiveWithin("results", shortly, 0));
+            Check.fails(LigamentException.TimedOut.class, "", () -> instance.waitAnyWithin(
+                    List.of(new PortSlot("results", 0), new PortSlot("results", 1)), shortly));
             Check.holds(!instance.poll("results", 2));
 
             // One task for each; the answers come as loans, in any order.

@@ -53,7 +53,7 @@ public final class Threads {
                     waits.countDown();
                     return false;
                 });
-                instance.receiveWithin(LONG, "in").close();
+                instance.receiveWithin("in", LONG).close();
             } catch (Throwable thrown) {
                 ended.set(thrown);
                 if (!Thread.currentThread().isInterrupted()) {
@@ -75,15 +75,15 @@ public final class Threads {
         instance.setInterruptCheck(() -> {
             throw new IllegalStateException("enough");
         });
-        Check.fails(IllegalStateException.class, "enough", () -> instance.receiveWithin(LONG, "in"));
+        Check.fails(IllegalStateException.class, "enough", () -> instance.receiveWithin("in", LONG));
         instance.setInterruptCheck(() -> {
             instance.isConnected("in");
             return false;
         });
         Check.fails(LigamentException.Usage.class, "neither an interrupt check", () ->
-                instance.receiveWithin(LONG, "in"));
+                instance.receiveWithin("in", LONG));
         instance.setInterruptCheck(() -> true);
-        Check.fails(LigamentException.Interrupted.class, "", () -> instance.receiveWithin(LONG, "in"));
+        Check.fails(LigamentException.Interrupted.class, "", () -> instance.receiveWithin("in", LONG));
         instance.setInterruptCheck(null);
     }
 

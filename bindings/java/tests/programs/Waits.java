@@ -8,7 +8,7 @@ public final class Waits {
             Check.holds(instance.reuseInstance());
             System.out.println("waiting");
             System.out.flush();
-            instance.receiveWithin(Duration.ofHours(1), "in").close();
+            instance.receiveWithin("in", Duration.ofHours(1)).close();
         }
     }
 }

@@ -1195,12 +1195,12 @@ public final class Instance implements AutoCloseable {
     }
 
     /** Waits for the next message on a port, no longer than this. */
-    public Message receiveWithin(Duration wait, String port) {
+    public Message receiveWithin(String port, Duration wait) {
         return receive(port, NO_SLOT, seconds(wait));
     }
 
     /** Waits for the next message on a slot of a vector port, no longer than this. */
-    public Message receiveWithin(Duration wait, String port, int slot) {
+    public Message receiveWithin(String port, Duration wait, int slot) {
         return receive(port, slot, seconds(wait));
     }
 
@@ -1295,7 +1295,7 @@ public final class Instance implements AutoCloseable {
     }
 
     /** Waits until one of several ports and slots can be received from, no longer than this. */
-    public int waitAnyWithin(Duration wait, List<PortSlot> ports) {
+    public int waitAnyWithin(List<PortSlot> ports, Duration wait) {
         return waitAny(seconds(wait), ports);
     }
 
