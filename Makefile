@@ -21,6 +21,8 @@ $(STAMP): packaging/requirements.txt
 build: $(STAMP) ## build the command, the libraries, the Python package and the examples
 	cargo build --release $(CARGO_FLAGS)
 	ln -sf libligament.so target/release/libligament.so.0
+	@if bindings/java/jdk > /dev/null 2>&1; then bindings/java/build; else \
+	  echo "Ligament for Java is not built: there is no JDK of version 22 or newer (set JAVA_HOME)"; fi
 	packaging/build-python $(VENV)
 	$(MAKE) --no-print-directory -C examples/reaction-diffusion
 

@@ -133,6 +133,7 @@ MISTAKES = (
     Mistake("setting_type", "setting_type", ("text",)),
     Mistake("into_wrong_shape", "unexpected", ("3", "5")),
     Mistake("into_wrong_type", "unexpected", ("float64", "int32")),
+    Mistake("send_not_a_time", "usage", ("case_",)),
 )
 
 

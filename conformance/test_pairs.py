@@ -40,7 +40,25 @@ def rust(_):
     return [str(TARGET / "examples" / "conformance-driver")]
 
 
-LANGUAGES = {"c": c, "cpp": cpp, "python": python, "rust": rust}
+def fortran(folder):
+    source = ROOT / "bindings" / "fortran" / "src"
+    compiled(["gcc", "-Wall", "-Wextra", "-O1", *INCLUDES, "-c", source / "ligament_descriptors.c"], folder)
+    compiled(["gfortran", "-std=f2018", "-cpp", "-Wall", "-Wextra", "-O1", f"-I{DRIVERS}", source / "ligament.f90",
+              DRIVERS / "driver.f90", "ligament_descriptors.o", "-o", "driver-fortran", *LIBRARY], folder)
+    return [str(folder / "driver-fortran")]
+
+
+def java(folder):
+    binding = ROOT / "bindings" / "java"
+    jdk = Path(subprocess.run([binding / "jdk"], check=True, capture_output=True, text=True).stdout.strip())
+    compiled([binding / "build", folder / "ligament.jar"], folder)
+    compiled([jdk / "bin/javac", "--release", "22", "-Xlint:all", "-Werror", "-cp", "ligament.jar", "-d", "classes",
+              DRIVERS / "Driver.java"], folder)
+    return [str(jdk / "bin/java"), "--enable-native-access=ALL-UNNAMED", f"-Dligament.library={TARGET / 'libligament.so'}",
+            "-cp", f"{folder / 'ligament.jar'}:{folder / 'classes'}", "Driver"]
+
+
+LANGUAGES = {"c": c, "cpp": cpp, "fortran": fortran, "java": java, "python": python, "rust": rust}
 
 
 @pytest.fixture(scope="module")

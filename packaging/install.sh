@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what has been built below PREFIX: the library, the headers for C and C++, the CMake package, the
-# pkg-config file, the command and the pages. Nothing in PREFIX knows where it is, so it can be moved.
+# Installs what has been built below PREFIX: the library, the headers for C and C++, the sources of the Fortran binding,
+# the CMake package, the pkg-config file, the command and the pages, and the jar for Java if it was built. Nothing in PREFIX
+# knows where it is, so it can be moved.
 #   packaging/install.sh [--library-only | --for-wheel] PREFIX [BUILT]
 # BUILT is where cargo has put its results (by default target/release, or $CARGO_TARGET_DIR/release).
 # --for-wheel makes what a Python wheel can carry: no links, nothing that only debuggers read, no static library.
@@ -68,9 +69,20 @@ else
 fi
 install -m 644 "$root/crates/capi/include/ligament.h" "$prefix/include/ligament.h"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
+# Fortran's module files are its compiler's, so users compile these themselves.
+fortran=$prefix/share/ligament/fortran
+mkdir -p "$fortran/parts"
+install -m 644 "$root"/bindings/fortran/src/ligament.f90 "$root"/bindings/fortran/src/ligament_descriptors.c "$fortran/"
+install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"
+# Where there was no JDK to build it with, there is none.
+jar=$root/bindings/java/target/ligament.jar
+if [ -f "$jar" ]; then
+    mkdir -p "$prefix/share/java"
+    install -m 644 "$jar" "$prefix/share/java/ligament.jar"
+fi
 if [ $command = yes ]; then
     # The pages, in the places that they have in the sources, so that links between them hold; `ligament explain` names
     # them.

@@ -1,29 +1,33 @@
 ! A reach: shallow water in a channel with a rectangular section. In each step it shows its levels at both ends, and is
 ! told what flows through the structures there. What flows in between it computes itself.
 program reach
-   use ligament_calls
+   use ligament
+   use, intrinsic :: iso_fortran_env, only: real64, error_unit
    implicit none
 
-   real(c_double), parameter :: GRAVITY = 9.81d0
+   real(real64), parameter :: GRAVITY = 9.81d0
    type :: inflow   ! what flows through a structure, until its next message
-      real(c_double) :: now = 0, until = -huge(1d0)
+      real(real64) :: now = 0, until = -huge(1d0)
    end type
+   type(ligament_instance) :: instance
 
-   call join([LIG_O_I, LIG_O_I, LIG_O_I, LIG_O_I, LIG_O_I, LIG_S, LIG_S, LIG_S, LIG_O_F], &
-      [character(len=11) :: 'level_above', 'level_below', 'gauge', 'levels', 'discharges', &
-      'above[]', 'below[]', 'lateral[]', 'balance'])
-   do while (reuse_instance())
+   instance = ligament_instance([ &
+      ligament_port(LIGAMENT_O_I, 'level_above'), ligament_port(LIGAMENT_O_I, 'level_below'), &
+      ligament_port(LIGAMENT_O_I, 'gauge'), ligament_port(LIGAMENT_O_I, 'levels'), ligament_port(LIGAMENT_O_I, 'discharges'), &
+      ligament_port(LIGAMENT_S, 'above[]'), ligament_port(LIGAMENT_S, 'below[]'), ligament_port(LIGAMENT_S, 'lateral[]'), &
+      ligament_port(LIGAMENT_O_F, 'balance')])
+   do while (instance%reuse_instance())
       call simulate()
    end do
-   call lig_instance_free(instance)
+   call instance%free()
 
 contains
 
    subroutine simulate()
-      real(c_double), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
+      real(real64), allocatable :: bed(:), level(:), flow(:), levels(:, :), flows(:, :)
       type(inflow), allocatable :: above(:), below(:), lateral(:)
-      type(lig_send_options) :: now
-      real(c_double) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
+      real(real64), allocatable :: next   ! when the next message is due; not allocated: there is none
+      real(real64) :: dt, dx, t_max, width, roughness, time, beside, balance(5, 1)
       integer :: n, i, step, steps, per_gauge, per_frame, per_film, frame
 
       t_max = setting('t_max')
@@ -52,11 +56,13 @@ contains
       frame = 0
       do step = 0, steps - 1
          time = step * dt
-         now = at(time, time + dt, step + 1 < steps)
-         call send_number('level_above', now, level(1))
-         call send_number('level_below', now, level(n))
-         if (mod(step, per_gauge) == 0) &
-            call send_number('gauge', at(time, time + per_gauge * dt, step + per_gauge < steps), level(n))
+         call when_due(next, time + dt, step + 1 < steps)
+         call instance%send('level_above', time, level(1), next)
+         call instance%send('level_below', time, level(n), next)
+         if (mod(step, per_gauge) == 0) then
+            call when_due(next, time + per_gauge * dt, step + per_gauge < steps)
+            call instance%send('gauge', time, level(n), next)
+         end if
 
          call advance(level, bed, flow(1:n - 1), width, roughness, dt, dx)
          flow(0) = total('above', above, time + dt / 2)
@@ -71,21 +77,21 @@ contains
             flows(:, frame) = flow
          end if
          if (frame == per_film .or. step + 1 == steps) then
-            now = at(time + dt, min(time + dt + per_film * per_frame * dt, t_max), step + 1 < steps)
-            call send_array('levels', now, levels(:, :frame))
-            call send_array('discharges', now, flows(:, :frame))
+            call when_due(next, min(time + dt + per_film * per_frame * dt, t_max), step + 1 < steps)
+            call instance%send('levels', time + dt, levels(:, :frame), next)
+            call instance%send('discharges', time + dt, flows(:, :frame), next)
             frame = 0
          end if
       end do
       balance(2, 1) = width * dx * sum(level - bed)
-      call send_array('balance', at(t_max, t_max, .false.), balance)
+      call instance%send('balance', t_max, balance)
    end subroutine
 
    ! The flow through the faces between cells, after a step: the local inertial equation, friction implicit.
    subroutine advance(level, bed, flow, width, roughness, dt, dx)
-      real(c_double), intent(in) :: level(:), bed(:), width, roughness, dt, dx
-      real(c_double), intent(inout) :: flow(:)
-      real(c_double), dimension(size(flow)) :: depth, area, radius, friction
+      real(real64), intent(in) :: level(:), bed(:), width, roughness, dt, dx
+      real(real64), intent(inout) :: flow(:)
+      real(real64), dimension(size(flow)) :: depth, area, radius, friction
       integer :: n
       n = size(level)
       depth = max(level(:n - 1), level(2:)) - max(bed(:n - 1), bed(2:))
@@ -97,22 +103,51 @@ contains
    end subroutine
 
    ! What comes through all slots of a port at a time. A slot is received from when its last message is over.
-   real(c_double) function total(port, flows, time)
+   real(real64) function total(port, flows, time)
       character(len=*), intent(in) :: port
       type(inflow), intent(inout) :: flows(:)
-      real(c_double), intent(in) :: time
+      real(real64), intent(in) :: time
       integer :: slot
       total = 0
       do slot = 1, size(flows)
-         if (time > flows(slot)%until) call receive_number(port, slot - 1, flows(slot)%now, flows(slot)%until)
+         if (time > flows(slot)%until) call instance%receive_into(port, flows(slot)%now, &
+            next_timestamp=flows(slot)%until, slot=slot - 1)   ! slots count from 0
          total = total + flows(slot)%now
       end do
    end function
 
+   real(real64) function setting(name)
+      character(len=*), intent(in) :: name
+      call instance%get_setting(name, setting)
+   end function
+
+   ! How many slots a vector port has; none if nothing is connected to it.
+   integer function slots(port)
+      character(len=*), intent(in) :: port
+      slots = 0
+      if (instance%is_connected(port)) slots = instance%get_port_length(port)
+   end function
+
+   ! When the next message is due, if there is one more.
+   subroutine when_due(next, time, more)
+      real(real64), allocatable, intent(out) :: next
+      real(real64), intent(in) :: time
+      logical, intent(in) :: more
+      if (more) next = time
+   end subroutine
+
+   ! Ends the whole run because of an error in this code.
+   subroutine fail(why)
+      character(len=*), intent(in) :: why
+      call instance%error_shutdown(why)
+      write (error_unit, '(a)') why
+      stop 1
+   end subroutine
+
    ! How many times a time of the settings has another one in it.
    integer function times_in(part, name)
       character(len=*), intent(in) :: part, name
-      real(c_double) :: ratio
+      real(real64) :: ratio
       ratio = setting(name) / setting(part)
       times_in = nint(ratio)
       if (times_in < 1 .or. abs(times_in - ratio) > 1d-6) call fail(name // ' must be a multiple of ' // part)

@@ -1,4 +1,4 @@
-"""Codes that call Ligament's C interface by hand, from Fortran, Java and C: coupling changes nothing, arrays arrive as
+"""Codes in Fortran, Java and C: coupling changes nothing, arrays arrive as
 they were meant whatever their order, and errors say what is wrong."""
 
 import os

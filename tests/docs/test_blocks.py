@@ -17,6 +17,7 @@ MARK = re.compile(r"<!-- (in part|run by (\S+)) -->\Z")
 HEADERS = "".join(
     path.read_text() for path in [ROOT / "crates/capi/include/ligament.h", *ROOT.glob("bindings/cpp/include/**/*.hpp")]
 )
+FORTRAN = "".join(path.read_text() for path in ROOT.glob("bindings/fortran/src/**/*.f90"))
 
 
 def blocks(text):
@@ -39,6 +40,8 @@ def faults(language, code):
             return [str(error)]
     if language == "c":
         return [n for n in re.findall(r"\b(?:lig|LIG)_\w+", code) if not re.search(rf"\b{n}\b", HEADERS)]
+    if language == "fortran":
+        return [n for n in re.findall(r"\bligament_\w+", code, re.I) if not re.search(rf"\b{n}\b", FORTRAN, re.I)]
     if language == "cpp":
         return [n for n in re.findall(r"(?:\.|::)(\w+)\(", code) if not re.search(rf"\b{n}\b", HEADERS)]
     return []
@@ -64,5 +67,6 @@ def test_every_block_of_code_is_run_or_says_why_not(page):
 def test_a_block_with_a_name_that_does_not_exist_is_noticed():
     assert faults("c", "lig_snd(instance);") == ["lig_snd"]
     assert faults("cpp", 'instance.sned("port", 1);') == ["sned"]
+    assert faults("fortran", "type(ligament_mesage) :: m") == ["ligament_mesage"]
     assert faults("python", "while True print()") and faults("yaml", "a: [b")
     assert not faults("c", "lig_send(instance);") and not faults("yaml", "a: [b]")

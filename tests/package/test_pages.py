@@ -7,7 +7,7 @@ import sys
 from environment import ROOT, pinned
 
 PAGES = ["getting-started/README", "getting-started/c", "getting-started/cpp", "getting-started/python",
-         "guides/building"]
+         "getting-started/fortran", "guides/fortran", "guides/building"]
 
 
 def test_the_pages_for_getting_started_are_right_for_the_wheel(wheel, environment, tmp_path):

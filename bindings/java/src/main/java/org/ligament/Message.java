@@ -1,0 +1,141 @@
+package org.ligament;
+
+import java.util.OptionalDouble;
+
+/**
+ * A message that was received. Arrays in it are views of where their sender put them. Close it, best by
+ * {@code try}: that gives the memory back, and views of it fail from then on. It belongs to the thread that
+ * received it, until {@link #handOver}.
+ */
+public final class Message extends Holder {
+    private final long handle;
+    private final String port;
+    private Times times;
+    private Value value;
+
+    Message(long handle, String port) {
+        this.handle = handle;
+        this.port = port;
+    }
+
+    @Override
+    String what() {
+        return "the message from port \"" + port + "\"";
+    }
+
+    @Override
+    void free() {
+        try {
+            Native.MESSAGE_FREE.invokeExact(handle);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        }
+    }
+
+    /** Its times. They may be asked for after it was closed if they were before. */
+    public Times times() {
+        if (times == null) {
+            check();
+            Scratch scratch = Scratch.get();
+            try {
+                scratch.check((int) Native.MESSAGE_TIMES.invokeExact(handle, scratch.times, scratch.error));
+            } catch (Throwable thrown) {
+                throw Native.never(thrown);
+            }
+            times = Times.read(scratch.times);
+        }
+        return times;
+    }
+
+    /** The model time that the data belongs to, s. */
+    public double timestamp() {
+        return times().timestamp();
+    }
+
+    /** The model time of the sender's next message, s; none if it did not say. */
+    public OptionalDouble nextTimestamp() {
+        return times().nextTimestamp();
+    }
+
+    /** Whether the sender said when its next message will be. */
+    public boolean hasNextTimestamp() {
+        return times().hasNextTimestamp();
+    }
+
+    /** The value, which is valid as long as the message. */
+    public Value value() {
+        check();
+        if (value == null) {
+            try {
+                value = new Value(this, (long) Native.MESSAGE_VALUE.invokeExact(handle), port);
+            } catch (Throwable thrown) {
+                throw Native.never(thrown);
+            }
+        }
+        return value;
+    }
+
+    /** The array, in place, if the message is one. */
+    public ArrayView array() {
+        return value().array();
+    }
+
+    /** The truth value, if the message is one. */
+    public boolean asBoolean() {
+        return value().asBoolean();
+    }
+
+    /** The integer, if the message is one. */
+    public long asLong() {
+        return value().asLong();
+    }
+
+    /** The integer, if the message is one that fits {@code int}. */
+    public int asInt() {
+        return value().asInt();
+    }
+
+    /** The number, if the message is one. */
+    public double asDouble() {
+        return value().asDouble();
+    }
+
+    /** The text, if the message is one. */
+    public String asString() {
+        return value().asString();
+    }
+
+    /** A copy of the bytes, if the message is some. */
+    public byte[] asBytes() {
+        return value().asBytes();
+    }
+
+    /** The value as Java's own objects; see {@link Value#toObject}. */
+    public Object toObject() {
+        return value().toObject();
+    }
+
+    /** The value as an object of a class, such as a record; see {@link Value#as}. */
+    public <T> T as(Class<T> type) {
+        return value().as(type);
+    }
+
+    /**
+     * The overlay of settings that came with the message, as a map; null unless the instance was made with
+     * {@link InstanceFlag#DONT_APPLY_OVERLAY}.
+     */
+    public Value settings() {
+        check();
+        try {
+            long settings = (long) Native.MESSAGE_SETTINGS.invokeExact(handle);
+            return settings == Native.NULL ? null : new Value(this, settings, port);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return what() + (isClosed() ? ", closed" : " at " + times());
+    }
+}

@@ -1,0 +1,19 @@
+package org.ligament;
+
+/** When in the execution loop a port is used. */
+public enum Operator {
+    /** Receives before the first step. */
+    F_INIT(1),
+    /** Sends during the steps. */
+    O_I(2),
+    /** Receives during the steps. */
+    S(3),
+    /** Sends after the last step. */
+    O_F(4);
+
+    final int number;
+
+    Operator(int number) {
+        this.number = number;
+    }
+}

@@ -1,0 +1,14 @@
+import java.time.Duration;
+import org.ligament.Instance;
+
+/** Waits for what does not come, until a signal ends it. */
+public final class Waits {
+    public static void main(String[] arguments) {
+        try (Instance instance = new Instance()) {
+            Check.holds(instance.reuseInstance());
+            System.out.println("waiting");
+            System.out.flush();
+            instance.receiveWithin("in", Duration.ofHours(1)).close();
+        }
+    }
+}
