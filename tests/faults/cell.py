@@ -98,6 +98,8 @@ class Run:
             inside = f"instances/{plan.victim}/workdir" if cell.who != "manager" else "."
             self.disk = self.directory / inside
             machine.mount_small_disk(self.disk)
+            # As `ligament submit` marks a directory that it prepares for a run: one with anything else in it is refused.
+            (self.directory / ".prepared").touch()
             if cell.who == "manager" and cell.moment == "starting":
                 machine.fill(self.disk)
         text = MODEL.replace("MACRO", self.program("macro")).replace("MICRO", self.program("micro"))

@@ -12,6 +12,9 @@ use pyo3::types::{PyDict, PyString};
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+/// What is wrong with a model; and, if it can be run, its instances, and how many channels they have.
+type Checked = (Vec<Problem>, Option<(Vec<String>, usize)>);
+
 /// Something that is wrong with a model: where, what, and what to do. Its text is
 /// ``file:line:column: error: what is wrong; what to do``.
 #[pyclass(module = "ligament", frozen, get_all)]
@@ -302,7 +305,7 @@ impl Model {
         given: Option<Vec<String>>,
         files: bool,
         ignore: Vec<String>,
-    ) -> PyResult<(Vec<Problem>, Option<(Vec<String>, usize)>)> {
+    ) -> PyResult<Checked> {
         let config = self.whole(py).into_configuration();
         let options = CheckOptions {
             given: given.map_or(Given::Everything, |names| Given::Names(names.into_iter().collect())),

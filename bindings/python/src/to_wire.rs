@@ -174,7 +174,7 @@ fn instead_of(name: &str) -> Option<&'static str> {
         (&["dtype datetime64", "dtype timedelta64"], "integers, data.astype(\"int64\"), and say in which unit"),
     ];
     let fits = |known: &&str| if known.starts_with("dtype") { name.starts_with(known) } else { name == *known };
-    KNOWN.iter().find(|(names, _)| names.iter().any(|known| fits(&known))).map(|(_, instead)| *instead)
+    KNOWN.iter().find(|(names, _)| names.iter().any(&fits)).map(|(_, instead)| *instead)
 }
 
 fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {

@@ -133,7 +133,7 @@ impl Functions {
         // SAFETY: as above.
         unsafe { (*handle).replace(&turn, before) };
         self.turn = Some(turn);
-        let result = called.and_then(|()| match overlap {
+        let result = called.and(match overlap {
             None => Ok(()),
             Some(overlap) => Err((lig_status::LIG_ERR_USAGE as lig_status_code, overlap)),
         });

@@ -50,10 +50,11 @@ impl RunDirectory {
     /// # Errors
     /// It holds something, or what the system says; with the path.
     pub fn create(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
-        let run = RunDirectory::claim(wanted, model, now)?;
-        // Of two runs that find the same empty directory, one gets it.
+        let (run, prepared) = RunDirectory::claim(wanted, model, now)?;
+        // Of two runs that find the same empty directory, one gets it. One that was prepared may hold this already.
         match fs::create_dir(run.path.join(INSTANCES)) {
             Ok(()) => Ok(run),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && prepared => Ok(run),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(run.in_use()),
             Err(error) => Err(cannot_be_made(&run.path.join(INSTANCES), &error)),
         }
@@ -65,7 +66,7 @@ impl RunDirectory {
     /// # Errors
     /// As `create`.
     pub fn prepare(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
-        let run = RunDirectory::claim(wanted, model, now)?;
+        let (run, _) = RunDirectory::claim(wanted, model, now)?;
         run.write(PREPARED, "")?;
         Ok(run)
     }
@@ -82,8 +83,8 @@ impl RunDirectory {
         }
     }
 
-    /// Makes sure that the directory is there and nobody else's.
-    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
+    /// Makes sure that the directory is there and nobody else's. Also says whether it was prepared for a run.
+    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<(RunDirectory, bool), String> {
         let path = match wanted {
             Some(path) => {
                 make_own(path)?;
@@ -98,14 +99,14 @@ impl RunDirectory {
         }
         // Only one can remove it, and it is the one that the directory was prepared for.
         if fs::remove_file(run.path.join(PREPARED)).is_ok() {
-            return Ok(run);
+            return Ok((run, true));
         }
         let entries = fs::read_dir(&run.path)
             .map_err(|error| format!("the directory {} cannot be read: {error}", run.path.display()))?;
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         if names.is_empty() {
-            return Ok(run);
+            return Ok((run, false));
         }
         names.sort_unstable();
         let more = if names.len() > NAMED { ", …" } else { "" };

@@ -23,6 +23,9 @@ const MOST_UNKNOWN: usize = 256;
 const JUST_NOW: Duration = Duration::from_secs(1);
 /// Where there is no room, nobody is taken in for so long.
 const CROWDED: Duration = Duration::from_millis(100);
+/// After so long without a descriptor for anybody, there will be none: strangers keep none, so it is the limit that is too
+/// low, and instances would wait for ever.
+const CROWDED_FOR_GOOD: Duration = Duration::from_secs(10);
 
 /// Who comes in.
 pub(super) struct Doorway {
@@ -34,13 +37,15 @@ pub(super) struct Doorway {
     /// Whether `ArrivingStill` is on its way.
     waits: bool,
     has_said_crowded: bool,
+    /// Since when there has been no descriptor for anybody.
+    crowded: Option<Instant>,
 }
 
 impl Doorway {
     /// Of a run of this user, with so many processes in this domain.
     pub fn new(user: u32, processes: usize) -> Doorway {
         let most = MOST_UNKNOWN + processes;
-        Doorway { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false }
+        Doorway { user, most, unknown: BTreeMap::new(), waits: false, has_said_crowded: false, crowded: None }
     }
 }
 
@@ -84,9 +89,15 @@ impl Driver<'_> {
                 return self.accept_later();
             }
             match accept_with(self.listener.get_ref(), flags) {
-                Ok(fd) => self.take_in(fd),
+                Ok(fd) => {
+                    self.doorway.crowded = None;
+                    self.take_in(fd);
+                }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return,
+                Err(Errno::AGAIN) => {
+                    self.doorway.crowded = None;
+                    return;
+                }
                 Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
                     return self.is_crowded(error)
                 }
@@ -148,6 +159,10 @@ impl Driver<'_> {
 
     /// There are no descriptors. Who waits at the socket stays there until there are.
     fn is_crowded(&mut self, error: Errno) {
+        let since = *self.doorway.crowded.get_or_insert_with(Instant::now);
+        if since.elapsed() >= CROWDED_FOR_GOOD {
+            return self.fail(cannot_accept(error));
+        }
         if !std::mem::replace(&mut self.doorway.has_said_crowded, true) {
             self.remark(2, format!("{}; whoever wants to take part waits until it can", cannot_accept(error)));
         }

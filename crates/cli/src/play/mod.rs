@@ -187,35 +187,26 @@ impl Place {
 /// The model of submodel and player, in yMMSL.
 fn model_text(case: &Case, arguments: &Play, case_file: &Path, result: &Path) -> Result<String, String> {
     let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: play\n  components:\n");
-    let ports = |of: Operator, as_operator: &str, out: &mut String| {
-        let names: Vec<&str> =
-            case.ports.iter().filter(|port| port.operator == of).map(|port| port.name.as_str()).collect();
-        if !names.is_empty() {
-            write!(out, "      {as_operator}: [{}]\n", names.join(", ")).unwrap_or_default();
+    let mut component = |name: &str, ports: &[(&str, Vec<&str>)]| {
+        let _ = write!(text, "    {name}:\n      implementation: {name}\n      ports:\n");
+        for (operator, names) in ports.iter().filter(|(_, names)| !names.is_empty()) {
+            let _ = writeln!(text, "        {operator}: [{}]", names.join(", "));
         }
     };
-    let _ = write!(text, "    {SUBMODEL}:\n      implementation: {SUBMODEL}\n      ports:\n");
-    let mut lines = String::new();
-    for (operator, word) in
-        [(Operator::FInit, "f_init"), (Operator::OI, "o_i"), (Operator::S, "s"), (Operator::OF, "o_f")]
-    {
-        ports(operator, &format!("  {word}"), &mut lines);
-    }
-    text.push_str(&lines);
-    let _ = write!(text, "    player:\n      implementation: player\n      ports:\n");
-    let named = |to: bool| -> Vec<&str> {
-        case.ports.iter().filter(|port| port.operator.receives() == to).map(|port| port.name.as_str()).collect()
+    let used_in = |operators: &[Operator]| -> Vec<&str> {
+        let used = case.ports.iter().filter(|port| operators.contains(&port.operator));
+        used.map(|port| port.name.as_str()).collect()
     };
-    for (word, names) in [("o_i", named(true)), ("s", named(false))] {
-        if !names.is_empty() {
-            let _ = writeln!(text, "        {word}: [{}]", names.join(", "));
-        }
-    }
+    let [f_init, o_i, s, o_f] =
+        [Operator::FInit, Operator::OI, Operator::S, Operator::OF].map(|operator| used_in(&[operator]));
+    component(SUBMODEL, &[("f_init", f_init), ("o_i", o_i), ("s", s), ("o_f", o_f)]);
+    let (fed, answered) = (used_in(&[Operator::FInit, Operator::S]), used_in(&[Operator::OI, Operator::OF]));
+    component("player", &[("o_i", fed.clone()), ("s", answered.clone())]);
     text.push_str("  conduits:\n");
-    for name in named(true) {
+    for name in fed {
         let _ = writeln!(text, "    player.{name}: {SUBMODEL}.{name}");
     }
-    for name in named(false) {
+    for name in answered {
         let _ = writeln!(text, "    {SUBMODEL}.{name}: player.{name}");
     }
     if !case.settings.is_empty() {
