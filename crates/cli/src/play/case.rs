@@ -274,7 +274,10 @@ mod tests {
     #[test]
     fn mistakes_are_said_with_line_and_advice() {
         for (text, what) in [
-            ("messages:\n  - to: strat\n", "c.yaml:4: the case has no port \"strat\"; did you mean \"start\"?"),
+            (
+                "messages:\n  - to: strat\n",
+                "c.yaml:4:9: error: the case has no port \"strat\"; did you mean \"start\"?",
+            ),
             ("messages:\n  - to: end\n", "the submodel sends on the port \"end\" (O_F); write \"from: end\""),
             ("messages:\n  - {from: end, slot: 1}\n", "has no slots"),
             ("messages:\n  - from: all\n", "names none; add \"slot:\""),
