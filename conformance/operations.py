@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Makes docs/reference/operations.md from operations.toml: conformance/operations.py [--write]"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "reference" / "operations.md"
+LANGUAGES = {"c": "C", "cpp": "C++", "fortran": "Fortran", "java": "Java", "python": "Python", "rust": "Rust"}
+ABOVE = """# Operations
+
+Each operation of the library, and its name in each language. The pages of the languages say how each is called; what it does
+is the same everywhere.
+"""
+
+
+def groups():
+    return tomllib.loads((HERE / "operations.toml").read_text())["group"]
+
+
+def page():
+    """The page as Markdown."""
+    lines = [ABOVE]
+    for group in groups():
+        lines += [f"## {group['title']}", "", "| operation | " + " | ".join(LANGUAGES.values()) + " |",
+                  "| --- |" + " --- |" * len(LANGUAGES)]
+        notes = []
+        for row in group["operation"]:
+            names = [f"`{row[key]}`" if row[key] != "-" else "–" for key in LANGUAGES]
+            lines.append(f"| {row['what']} | " + " | ".join(names) + " |")
+            if "note" in row:
+                notes.append(f"{row['note']}.")
+        lines += ["", *notes, ""] if notes else [""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(page())
+    else:
+        print(page(), end="")
