@@ -68,6 +68,9 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             format!("\"{executable}\" of \"{}\" is there, but may not be executed{shown}", program.name);
         let advice = match script {
             Some(language) if first_line(&path).is_none() => by_interpreter(language, executable),
+            _ if is_source(&path) => {
+                "it is the text of a program: compile it, and name what comes of that".to_owned()
+            }
             _ => format!("run \"chmod +x {}\"", path.display()),
         };
         return report("not-executable", message, advice);
@@ -151,6 +154,12 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
         return;
     }
     let mut message = format!("the command \"{executable}\" of \"{}\" is not found", program.name);
+    if let Some((first, rest)) =
+        executable.split_once(' ').filter(|(first, _)| in_path(program, first).is_some())
+    {
+        let advice = format!("write \"executable: {first}\" and \"args: [{}]\"", words(rest));
+        return problems.push(Problem::error("missing-executable", &program.executable_at, message, advice));
+    }
     // What was meant is most often the file beside the model.
     let beside = program.beside_file(executable);
     let advice = match language(Path::new(executable)) {
@@ -254,6 +263,11 @@ fn is_option_and_more(text: &str) -> bool {
 /// Words as a list of arguments.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a file is the text of a program that is to be compiled.
+fn is_source(path: &Path) -> bool {
+    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SOURCES.contains(&ending))
 }
 
 /// What to do about an executable that is not there while its source is.

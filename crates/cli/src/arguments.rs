@@ -116,7 +116,7 @@ pub(crate) struct Run {
     /// Let the run go on by itself, without this terminal, as soon as it is up; `ligament attach` shows it.
     #[arg(short, long)]
     pub detach: bool,
-    /// Show nothing but errors.
+    /// Show nothing but errors and warnings.
     #[arg(short, long)]
     pub quiet: bool,
     /// Print the record of the run as JSON at the end (with --detach: where it is, at its begin), and nothing else.
@@ -156,7 +156,7 @@ pub(crate) struct Agent {
     /// For how long the head may be cut off before this domain ends.
     #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
     pub patience: std::time::Duration,
-    /// Show nothing but errors.
+    /// Show nothing but errors and warnings.
     #[arg(short, long)]
     pub quiet: bool,
     /// End when whoever reads what this prints is gone: what starts agents says so to them.

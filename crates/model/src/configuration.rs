@@ -150,6 +150,8 @@ impl Configuration {
             .values()
             .flat_map(|m| m.components.values().filter_map(|c| c.implementation.as_ref()))
             .chain(self.custom_implementations.values().filter_map(|(i, _)| i.as_ref()))
+            // Where a program has the name of a model, that is what is wrong, and not a model that contains itself.
+            .filter(|name| !self.programs.contains_key(*name))
             .collect();
         self.models.values().filter(|m| !used.contains(&m.name)).collect()
     }

@@ -176,7 +176,10 @@ impl Configuration {
                     Some((implementation, _)) => implementation.as_ref(),
                     None => component.implementation.as_ref(),
                 };
-                let nested = implementation.and_then(|name| self.models.get(name));
+                // A program of the same name is an error of its own; to take it keeps that the only one.
+                let nested = implementation
+                    .filter(|name| !self.programs.contains_key(*name))
+                    .and_then(|name| self.models.get(name));
                 let became = if let Some(nested) = nested {
                     let mut up = Some(next);
                     while let Some(index) = up {

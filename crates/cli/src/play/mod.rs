@@ -11,7 +11,7 @@ use crate::runtime::{run_over, RunOptions, Show, Terminal};
 use case::{read_case, Case};
 use ligament_analysis::{check_configuration, CheckOptions, Files};
 use ligament_manager::{RunDirectory, RunState};
-use ligament_model::{Configuration, Operator, Resolved};
+use ligament_model::{Configuration, Operator, Problem, Resolved};
 use player::Verdict;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -263,6 +263,28 @@ fn resolved(text: &str) -> Result<Resolved, String> {
     let mut report = check_configuration(configuration, &options);
     match report.resolved.take().filter(|_| report.is_ok()) {
         Some(model) => Ok(model),
-        None => Err(report.to_text().trim_end().to_owned()),
+        // The model is none that the user has written, so its lines mean nothing to them.
+        None => Err(report
+            .problems
+            .iter()
+            .filter(|problem| problem.is_error())
+            .map(in_words)
+            .collect::<Vec<_>>()
+            .join("\n")),
+    }
+}
+
+/// What is wrong with the program, for somebody who gave it on the command line.
+fn in_words(problem: &Problem) -> String {
+    match problem
+        .advice
+        .strip_prefix("write \"executable: ")
+        .and_then(|rest| rest.split_once("\" and \"args: "))
+    {
+        Some((program, arguments)) => {
+            let arguments = arguments.trim_end_matches('"').trim_matches(['[', ']']).replace(", ", " ");
+            format!("{}; write \"-- {program} {arguments}\"", problem.message)
+        }
+        None => format!("{}; {}", problem.message, problem.advice),
     }
 }

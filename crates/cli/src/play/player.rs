@@ -100,6 +100,7 @@ fn play_all(
                     patience.as_secs_f64()
                 );
                 verdict.wrong.push((step.at.line, what));
+                note_what_else_came(instance, case, verdict)?;
                 return Ok(false);
             }
             Err(Error::Closed(_)) => {
@@ -114,19 +115,49 @@ fn play_all(
     for port in case.ports.iter().filter(|port| port.operator.receives()) {
         instance.end_port(&port.name)?;
     }
-    for port in case.ports.iter().filter(|port| port.operator.sends()) {
-        let slots = if port.is_vector {
-            (0..instance.get_port_length(&port.name)? as u32).map(Some).collect()
-        } else {
-            vec![None]
-        };
-        for slot in slots {
-            if !more_came(instance, &port.name, slot, patience, verdict)? {
-                return Ok(false);
-            }
+    for (port, slot) in places(instance, case)? {
+        if !more_came(instance, port, slot, patience, verdict)? {
+            return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Notes what the submodel has sent on other ports while an answer was waited for: often why none came.
+fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
+    for (port, slot) in places(instance, case)? {
+        while instance.poll(port, slot)? {
+            match instance.receive(port, slot) {
+                Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
+                Err(Error::Closed(_)) => break,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ports and slots on which the submodel sends.
+fn places<'a>(instance: &Instance, case: &'a Case) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
+    let mut places = Vec::new();
+    for port in case.ports.iter().filter(|port| port.operator.sends()) {
+        match port.is_vector {
+            true => places.extend(
+                (0..instance.get_port_length(&port.name)? as u32).map(|slot| (port.name.as_str(), Some(slot))),
+            ),
+            false => places.push((port.name.as_str(), None)),
+        }
+    }
+    Ok(places)
+}
+
+fn surprise(port: &str, slot: Option<u32>, message: &Message) -> String {
+    format!(
+        "{}: a message at {} that the case does not expect: {}",
+        named(port, slot),
+        written_number(message.timestamp),
+        written(&message.data).chars().take(60).collect::<String>()
+    )
 }
 
 /// Notes what comes although the case does not expect it. Whether the conduit has ended.
@@ -139,15 +170,7 @@ fn more_came(
 ) -> Result<bool, Error> {
     loop {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
-            Ok(message) => {
-                let what = format!(
-                    "{}: a message at {} that the case does not expect: {}",
-                    named(port, slot),
-                    written_number(message.timestamp),
-                    written(&message.data).chars().take(60).collect::<String>()
-                );
-                verdict.wrong.push((0, what));
-            }
+            Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
             Err(Error::Closed(_)) => return Ok(true),
             Err(Error::TimedOut(_)) => {
                 let what =
