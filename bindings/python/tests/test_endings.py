@@ -344,3 +344,31 @@ def test_many_functions_run_beside_each_other(run_in):
             instance.send("out", Message(0.0, data=int(message.data.sum())))
 
     assert run_in(model, {"hub": hub, "worker": worker}).state == "done"
+
+
+def test_a_forked_child_that_drops_what_its_parent_received_gives_nothing_back(run_in, tmp_path):
+    def sender():
+        instance = Instance({Operator.O_I: ["out"]})
+        while instance.reuse_instance():
+            for step in range(200):
+                instance.send("out", Message(float(step), data=np.full(50_000, float(step))))
+
+    def receiver():
+        instance = Instance({Operator.S: ["in"]})
+        while instance.reuse_instance():
+            first = instance.receive("in").data
+            if (child := os.fork()) == 0:
+                del first
+                os._exit(0)
+            os.waitpid(child, 0)
+            for step in range(1, 200):
+                assert instance.receive("in").data[-1] == step
+                assert first.max() == 0.0, f"the first array is changed after message {step}"
+        (tmp_path / "all").touch()
+
+    model = Model("forks")
+    model.add("sender", ports={"O_I": ["out"]})
+    model.add("receiver", ports={"S": ["in"]})
+    model.connect("sender.out", "receiver.in")
+    run_in(model, {"sender": sender, "receiver": receiver})
+    assert (tmp_path / "all").exists()

@@ -203,3 +203,10 @@ def test_errors_are_what_python_calls_them():
         issubclass(getattr(ligament, name), ligament.Error) for name in ligament.__all__ if name.endswith("Error")
     )
     assert str(ligament.SettingUnsetError("plain text")) == "plain text"
+
+
+@pytest.mark.parametrize("value", ["text", [1.0], np.zeros(3), {}], ids=lambda value: type(value).__name__)
+def test_a_value_in_the_place_of_the_next_time_is_refused_with_what_to_write(value):
+    with pytest.raises(TypeError, match=rf"not a value of type {type(value).__name__}; write Message\(t, data=…\)"):
+        ligament.Message(0.0, value)
+    assert ligament.Message(0, 1).next_timestamp == 1.0

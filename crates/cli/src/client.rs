@@ -21,7 +21,7 @@ const ELSEWHERE: Duration = Duration::from_secs(5);
 /// What is written down of a run.
 pub(crate) fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
     let path = run.record();
-    let text = std::fs::read_to_string(&path).map_err(|error| match crate::job::JobRecord::of(run) {
+    let text = ligament_model::read_text(&path).map_err(|error| match crate::job::JobRecord::of(run) {
         Ok(Some(job)) => format!("{} has not begun: {}", run.name(), job.in_words()),
         _ => format!("{}: {error}", path.display()),
     })?;

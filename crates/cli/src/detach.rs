@@ -64,6 +64,12 @@ impl Detached {
                 return self.tell(arguments);
             }
             if let Some(status) = status {
+                if all.is_empty() && status != crate::DONE {
+                    crate::complain(&format!(
+                        "the run could not begin, and could not write why into {}; is there room on its disk?",
+                        self.run.path().display()
+                    ));
+                }
                 if arguments.json {
                     // The last line is the result, what is before it was said by the way.
                     let (said, result) = all.trim_end().rsplit_once('\n').unwrap_or(("", all.trim_end()));

@@ -43,7 +43,7 @@ impl JobRecord {
     /// What is written down cannot be read.
     pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, String> {
         let path = run.path().join(JOB);
-        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
+        let Ok(text) = ligament_model::read_text(&path) else { return Ok(None) };
         let json: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();

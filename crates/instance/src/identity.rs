@@ -8,6 +8,13 @@ use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 pub(crate) fn from_environment() -> Result<Identity, Error> {
     let get = |name: &str| {
         // Empty where this process, or one that it comes from, is an instance already.
+        if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
+            return Err(Error::Registration(
+                "this process, or one that it comes from, takes part in the run already; a program makes one Instance and no \
+                 more"
+                    .to_owned(),
+            ));
+        }
         std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| {
             Error::Registration(format!(
                 "this program takes part in a coupled model, but {name} is not set, so it does not know in which run; \

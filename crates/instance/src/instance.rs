@@ -11,7 +11,7 @@ use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::line::{AgentLine, Identity, Registered};
-use ligament_shm::{Endpoint, ShmError};
+use ligament_shm::{forks, Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
 use ligament_wire::{decode_body, Encoder, Limits};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -110,7 +110,7 @@ impl Asked {
 impl Common {
     /// From what the agent told. The process has its identity now: what is started from here is not this instance.
     pub fn new(welcome: &Welcome, flags: Flags) -> Result<Common, Error> {
-        sys::watch_forks();
+        forks::watch();
         for variable in ENV_IDENTITY.map(CString::new).into_iter().flatten() {
             sys::blank_variable(&variable);
         }
@@ -181,7 +181,7 @@ impl Instance {
             looping: false,
             passes: 0,
             over: false,
-            forks: sys::forks(),
+            forks: forks::count(),
             log_level: LogLevel::from_number(log_level),
             encoder: Encoder::new(),
             spare: Spare::default(),
@@ -403,7 +403,7 @@ impl Instance {
     /// # Errors
     /// `Usage` in a forked child, whose errors are not the instance's; `System` if the run cannot be told.
     pub fn error_shutdown(&mut self, why: &str) -> Result<(), Error> {
-        if self.forks != sys::forks() {
+        if self.forks != forks::count() {
             return Err(self.why_dead());
         }
         if std::mem::replace(&mut self.over, true) {
@@ -417,7 +417,7 @@ impl Instance {
     /// Ends all conduits that this instance sends on and signs off. Called by `reuse_instance` when it says no, and
     /// when an instance that did not fail is dropped.
     pub fn finish(&mut self) -> Result<(), Error> {
-        if self.over || self.forks != sys::forks() {
+        if self.over || self.forks != forks::count() {
             return Ok(());
         }
         self.over = true;
@@ -515,12 +515,12 @@ impl Instance {
 
     #[inline(always)]
     pub(crate) fn is_alive(&self) -> bool {
-        !self.over && self.forks == sys::forks()
+        !self.over && self.forks == forks::count()
     }
 
     #[cold]
     fn why_dead(&self) -> Error {
-        Error::Usage(if self.forks != sys::forks() {
+        Error::Usage(if self.forks != forks::count() {
             format!(
                 "this process is a fork of instance {}; only the process that made it may use it",
                 self.name_text

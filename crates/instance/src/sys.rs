@@ -1,33 +1,10 @@
-//! The one place with `unsafe` here: learning that this process is a fork of the one that registered, giving memory back
-//! to the system, telling threads from each other, and blanking a variable of the environment.
+//! The one place with `unsafe` here: giving memory back to the system, telling threads from each other, and blanking a
+//! variable of the environment.
 
 use crate::turn::Call;
 use std::cell::Cell;
 use std::ffi::CStr;
-use std::sync::atomic::{fence, AtomicU32, AtomicU8, Ordering};
-use std::sync::Once;
-
-static FORKS: AtomicU32 = AtomicU32::new(0);
-static WATCH: Once = Once::new();
-
-extern "C" fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// How often this process has come out of a fork since the library is in use. An instance made before a fork sees
-/// another number in the child.
-#[inline]
-pub(crate) fn forks() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// Begins to watch for forks.
-pub(crate) fn watch_forks() {
-    WATCH.call_once(|| {
-        // SAFETY: the handler only touches an atomic, which is allowed in a forked child.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    });
-}
+use std::sync::atomic::{fence, AtomicU8, Ordering};
 
 /// Gives the system back what was freed, where the C library would keep it.
 pub(crate) fn return_freed_memory() {

@@ -97,8 +97,11 @@ impl RunDirectory {
         if run.record().symlink_metadata().is_ok() {
             return Err(run.in_use());
         }
+        // What a run writes first is nobody's: such a directory was not prepared by us.
+        let taken =
+            ["model.ymmsl", "settings.yaml"].iter().any(|name| run.path.join(name).symlink_metadata().is_ok());
         // Only one can remove it, and it is the one that the directory was prepared for.
-        if fs::remove_file(run.path.join(PREPARED)).is_ok() {
+        if !taken && fs::remove_file(run.path.join(PREPARED)).is_ok() {
             return Ok((run, true));
         }
         let entries = fs::read_dir(&run.path)

@@ -35,6 +35,6 @@ pub use import::{FileModules, ModuleText, Modules, NoModules};
 pub use options::{parse_bytes, InDomain, LigamentOptions, OfConduit, Staged, WaitMode};
 pub use problem::{nearest, At, Problem, Problems, Severity};
 pub use program::{BaseEnv, ExecutionModel, KeepsState, Program, ResourceRequirements, Resources};
-pub use read::{read, read_file, read_whole, Fields, ReadResult, Reader, TextOrList};
+pub use read::{read, read_file, read_text, read_whole, Fields, ReadResult, Reader, TextOrList};
 pub use settings::{parse_assignment, SettingError, SettingType, SettingValue, Settings, SupportedSetting};
 pub use structure::{check_structure, component_ports};

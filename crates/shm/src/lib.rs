@@ -15,6 +15,8 @@ pub mod area;
 #[cfg(not(loom))]
 pub mod endpoint;
 #[cfg(not(loom))]
+pub mod forks;
+#[cfg(not(loom))]
 pub mod line;
 #[cfg(not(loom))]
 pub mod memory;

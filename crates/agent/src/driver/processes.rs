@@ -60,8 +60,11 @@ impl Driver<'_> {
             }
         }
         if !self.guard.lives() && !std::mem::replace(&mut self.mourned, true) {
-            let pid = self.guard.pid();
-            self.fail(format!("the run's guard (process {pid}) is gone: it was killed, or it crashed"));
+            let (pid, machine) = (self.guard.pid(), rustix::system::uname());
+            let machine = machine.nodename().to_string_lossy();
+            self.fail(format!(
+                "the run's guard (process {pid} on {machine}) is gone: it was killed, or it crashed"
+            ));
             // Its children die with it, and how they ended is known to nobody.
             for (pid, instance) in std::mem::take(&mut self.guarded) {
                 end_group(pid, Signal::KILL);

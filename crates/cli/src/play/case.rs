@@ -56,6 +56,8 @@ impl Tolerance {
 
 const KEYS: &[&str] = &["ligament_case", "description", "ports", "settings", "tolerance", "messages"];
 const STEP_KEYS: &[&str] = &["to", "from", "slot", "timestamp", "next_timestamp", "data", "tolerance"];
+/// A port has no more slots than this in a case.
+const MOST_SLOTS: u32 = 1 << 20;
 const OPERATORS: &[&str] = &["f_init", "o_i", "s", "o_f"];
 
 /// Reads a case.
@@ -137,12 +139,31 @@ fn read_ports(reader: &mut Reader, node: &Node, case: &mut Case) {
 }
 
 fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
-    if let Kind::Map(_) = node.kind {
-        let map = reader.mapping(node, "a tolerance", &["relative", "absolute"]);
-        let mut part = |key| map.get(key).and_then(|node| reader.number(node, "a tolerance")).unwrap_or(0.0);
-        return Some(Tolerance { relative: part("relative"), absolute: part("absolute") });
+    let mut allowed = |node: &Node| {
+        let number = reader.number(node, "a tolerance")?;
+        if !(0.0..f64::INFINITY).contains(&number) {
+            reader.error("bad-case", &node.at, "a tolerance is a finite number, not below 0", "write 1.0e-9");
+        }
+        Some(number)
+    };
+    let Kind::Map(_) = node.kind else {
+        return Some(Tolerance { relative: allowed(node)?, absolute: 0.0 });
+    };
+    let map = reader.mapping(node, "a tolerance", &["relative", "absolute"]);
+    let mut part = |key| match map.get(key) {
+        Some(node) => read_tolerance(reader, node).map(|tolerance| tolerance.relative),
+        None => Some(0.0),
+    };
+    Some(Tolerance { relative: part("relative")?, absolute: part("absolute")? })
+}
+
+/// A number that is a model time.
+fn finite(reader: &mut Reader, node: &Node, what: &str) -> Option<f64> {
+    let number = reader.number(node, what)?;
+    if !number.is_finite() {
+        reader.error("bad-case", &node.at, format!("{what} is no time"), "give finite model time in seconds");
     }
-    Some(Tolerance { relative: reader.number(node, "a tolerance")?, absolute: 0.0 })
+    Some(number).filter(|number| number.is_finite())
 }
 
 fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Port]) -> Option<Step> {
@@ -173,7 +194,14 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
         return None;
     }
     let slot = match map.get("slot") {
-        Some(node) => Some(u32::try_from(reader.count(node, "a slot", 0)?).ok()?),
+        Some(node) => match u32::try_from(reader.count(node, "a slot", 0)?) {
+            Ok(slot) if slot < MOST_SLOTS => Some(slot),
+            _ => {
+                let message = format!("slots are numbers below {MOST_SLOTS}");
+                reader.error("bad-case", &node.at, message, "correct the slot");
+                return None;
+            }
+        },
         None => None,
     };
     if slot.is_some() != known.is_vector {
@@ -188,13 +216,18 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
         return None;
     }
     let timestamp = match map.get("timestamp") {
-        Some(node) => Some(reader.number(node, "the timestamp")?),
+        Some(node) => Some(finite(reader, node, "the timestamp")?),
         None => None,
     };
     let next_timestamp = match map.get("next_timestamp") {
-        Some(node) => Some(Some(reader.number(node, "the next timestamp")?)),
+        Some(node) => Some(Some(finite(reader, node, "the next timestamp")?)),
         None => map.has("next_timestamp").then_some(None),
     };
+    if to && next_timestamp.flatten().is_some_and(|next| next < timestamp.unwrap_or(0.0)) {
+        let message = "the next timestamp is earlier than the timestamp";
+        reader.error("bad-case", &node.at, message, "give the time of the next message on this port, or none");
+        return None;
+    }
     let data = match map.get("data") {
         Some(node) => Some(read_value(reader, node)?),
         None => map.has("data").then_some(Value::None),

@@ -74,7 +74,7 @@ pub(crate) fn part(arguments: &PlayPart) -> i32 {
 
 fn played(arguments: &Play) -> Result<i32, String> {
     let name = arguments.case.display().to_string();
-    let text = std::fs::read_to_string(&arguments.case)
+    let text = ligament_model::read_text(&arguments.case)
         .map_err(|error| format!("the case {name} cannot be read: {error}"))?;
     let case = match read_case(&text, &name) {
         Ok(case) => case,

@@ -35,7 +35,7 @@ impl Verdict {
 
 /// Plays a case, as the instance that the environment names. What was found goes to the file `result`.
 pub(super) fn play(case: &Path, result: &Path, patience: Duration) -> Result<(), String> {
-    let text = std::fs::read_to_string(case).map_err(|error| format!("{}: {error}", case.display()))?;
+    let text = ligament_model::read_text(case).map_err(|error| format!("{}: {error}", case.display()))?;
     let case = read_case(&text, &case.display().to_string())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let mut ports = Ports::new();

@@ -163,6 +163,8 @@ pub fn run_over<'a>(
     let begun = begin(model, &mut options, &directory, since);
     let Begun { view, shown_from, log, journal } =
         begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
+    // A run that could not say how it went is not begun.
+    save(&directory, &record).map_err(|why| not_begun(&directory, record.clone(), why))?;
     let outputs: Vec<PathBuf> =
         plan.instances.iter().map(|instance| directory.output(&instance.name)).collect();
     let mut runtime = Runtime {
@@ -285,13 +287,17 @@ fn begin(
     Ok(Begun { view, shown_from, log, journal })
 }
 
+fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(record).unwrap_or_default();
+    directory.write_record(&format!("{text}\n"))
+}
+
 /// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
 fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: String) -> String {
     record.state = RunState::Failed;
     record.reason = Some(why.clone());
     record.ended = Some(Moment::now().rfc3339());
-    let text = serde_json::to_string_pretty(&record).unwrap_or_default();
-    let written = directory.write_record(&format!("{text}\n"));
+    let written = save(directory, &record);
     directory.give_reserve_back();
     if let Err(error) = written {
         crate::complain(&error);
@@ -433,8 +439,7 @@ impl Runtime<'_> {
     }
 
     fn save(&self) {
-        let text = serde_json::to_string_pretty(&self.record).unwrap_or_default();
-        if let Err(error) = self.directory.write_record(&format!("{text}\n")) {
+        if let Err(error) = save(&self.directory, &self.record) {
             crate::complain(&error);
         }
     }

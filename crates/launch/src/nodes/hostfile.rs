@@ -21,7 +21,7 @@ pub fn parse_hosts(text: &str) -> Result<Vec<Node>, String> {
 /// # Errors
 /// `file:line: what is wrong; what to do`.
 pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, String> {
-    let text = std::fs::read_to_string(path)
+    let text = ligament_model::read_text(path)
         .map_err(|error| format!("the host file {} cannot be read: {error}", path.display()))?;
     let mut nodes = Vec::new();
     for (i, line) in text.lines().enumerate() {

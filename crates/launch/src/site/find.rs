@@ -61,7 +61,7 @@ pub fn find_site(wanted: &str) -> Result<Site, String> {
             None => return Err(unknown(wanted, &known)),
         }
     };
-    let text = std::fs::read_to_string(&file)
+    let text = ligament_model::read_text(&file)
         .map_err(|error| format!("the site file {} cannot be read: {error}", file.display()))?;
     let (mut site, problems) = read_site(&text, &file.display().to_string());
     if problems.iter().any(ligament_model::Problem::is_error) {

@@ -93,7 +93,7 @@ impl Timeline {
         if len > LONGEST {
             return Err(format!("{} has {len} bytes; that is no timeline of a run", path.display()));
         }
-        let text = std::fs::read_to_string(&path).map_err(wrong)?;
+        let text = ligament_model::read_text(&path).map_err(wrong)?;
         Timeline::read(&text, &path)
     }
 

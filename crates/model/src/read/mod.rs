@@ -79,6 +79,15 @@ pub fn read(text: &str, file: &str) -> ReadResult {
     result
 }
 
+/// As `read_whole`, for a file that is text.
+///
+/// # Errors
+/// As `read_whole`; with `InvalidData` it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let text = String::from_utf8(read_whole(path)?);
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8 text"))
+}
+
 /// Reads a file that a user has written, whole. What is no file (a pipe, a device, a directory) is not opened, since it
 /// might never end; nor is more read than a model file may have.
 ///

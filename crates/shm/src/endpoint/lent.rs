@@ -3,6 +3,7 @@
 
 use crate::area::Inbox;
 use crate::board::{Board, FOR_CREDIT};
+use crate::forks;
 use crate::memory::{Mapping, ShmError};
 use ligament_wire::{Bytes, Keeper};
 use rustix::fd::OwnedFd;
@@ -24,12 +25,21 @@ pub(crate) struct Link {
     inbox: Inbox,
     board: Arc<Board>,
     sender: u32,
+    /// In another process than that of this number nothing is given back.
+    forks: u32,
 }
 
 impl Link {
     /// The way back to `sender` through our inbox for it.
     pub fn new(inbox: Inbox, board: Arc<Board>, sender: u32) -> Link {
-        Link { inbox, board, sender }
+        forks::watch();
+        Link { inbox, board, sender, forks: forks::count() }
+    }
+
+    /// Whether this is a forked child: the views are its parent's, and so is the memory that they are of.
+    #[inline]
+    fn is_forked(&self) -> bool {
+        self.forks != forks::count()
     }
 
     /// Our inbox for the peer.
@@ -79,6 +89,9 @@ unsafe fn end_lease(keeper: NonNull<Keeper>) {
     if lease.len > AT_ONCE {
         // SAFETY: as above.
         let link = unsafe { lease.link.as_ref() };
+        if link.is_forked() {
+            return;
+        }
         link.inbox.release(lease.block);
         link.wake_sender();
     }
@@ -252,6 +265,9 @@ impl Lent {
     /// sender of the small ones, and of what was read at once, which was put off.
     #[inline]
     pub fn take_back(&mut self, at_most: usize) {
+        if self.link().is_forked() {
+            return;
+        }
         let mut any = !self.read.is_empty();
         while let Some(block) = self.read.pop() {
             self.link().inbox.release_alone(block);
