@@ -24,6 +24,8 @@ while instance.reuse_instance():
     instance.send("end", Message(start.timestamp, start.timestamp + 1, data))
     if "twice" in sys.argv:
         instance.send("end", Message(start.timestamp, data="more"))
+    while "endless" in sys.argv:
+        instance.send("end", Message(start.timestamp, data="more"))
     if "once" in sys.argv:
         break
 """
@@ -82,6 +84,20 @@ def test_a_message_that_is_not_expected_is_an_error(play):
     done = play(CASE, *micro("twice"))
     assert done.returncode == 1
     assert 'that the case does not expect: "more"' in done.stdout
+
+
+def test_a_submodel_that_sends_without_end_is_ended(play):
+    done = play(CASE.split("  - {to: start, timestamp: 2.0")[0], *micro("endless"))
+    assert done.returncode == 1
+    assert done.stdout.count("that the case does not expect") == 20
+
+
+def test_nothing_temporary_stays_of_a_run_that_was_to_be_elsewhere(play):
+    wrong = play(CASE.replace("[2.0]", "[2.5]"), options=["--run-dir", "kept"])
+    assert wrong.returncode == 1 and "run directory: kept" in wrong.stdout
+    refused = play(CASE, options=["--run-dir", "kept"])
+    assert refused.returncode == 2 and "holds a run already" in refused.stderr
+    assert play.left() == []
 
 
 def test_a_submodel_that_ends_early_is_named(play):

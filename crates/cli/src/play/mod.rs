@@ -107,11 +107,18 @@ fn played(arguments: &Play) -> Result<i32, String> {
         crate::say(&format!("start the submodel: ligament join {} {SUBMODEL} -- PROGRAM", place.run.display()));
     }
     ligament_launch::adopt_orphans();
-    let result = run_over(&model, options, None, None)?;
+    let result = match run_over(&model, options, None, None) {
+        Ok(result) => result,
+        Err(error) => {
+            place.clear();
+            return Err(error);
+        }
+    };
     let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
     let run = RunDirectory::open(&result.directory);
     let record = &result.record;
     if record.state == RunState::Interrupted {
+        place.clear();
         return Ok(crate::INTERRUPTED);
     }
     let (verdict, failed) = match verdict {
@@ -143,7 +150,8 @@ fn played(arguments: &Play) -> Result<i32, String> {
             print(&format!("run directory: {}\n", crate::ending::shown(&result.directory)));
         }
     }
-    if right {
+    // Where something differs the run stays to be looked at.
+    if right || arguments.run_dir.is_some() {
         place.clear();
     }
     Ok(if right { crate::DONE } else { crate::FAILED })
@@ -153,8 +161,8 @@ fn played(arguments: &Play) -> Result<i32, String> {
 struct Place {
     run: PathBuf,
     result: PathBuf,
-    /// A directory of our own around both.
-    temporary: Option<PathBuf>,
+    /// A directory of our own: around both, unless the run is to be elsewhere.
+    temporary: PathBuf,
 }
 
 impl Place {
@@ -173,14 +181,12 @@ impl Place {
         }
         let temporary = made.ok_or("no directory for the run can be made in TMPDIR; remove old ones there")?;
         let run = wanted.map_or_else(|| temporary.join("run"), Path::to_owned);
-        Ok(Place { run, result: temporary.join("result.json"), temporary: Some(temporary) })
+        Ok(Place { run, result: temporary.join("result.json"), temporary })
     }
 
     /// Takes away what was temporary.
     fn clear(self) {
-        if let Some(temporary) = self.temporary {
-            let _ = std::fs::remove_dir_all(temporary);
-        }
+        let _ = std::fs::remove_dir_all(self.temporary);
     }
 }
 

@@ -8,6 +8,9 @@ use ligament_wire::Value;
 use std::path::Path;
 use std::time::Duration;
 
+/// So many messages that the case does not expect are shown of a port.
+const MOST_SURPRISES: usize = 20;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
@@ -126,7 +129,10 @@ fn play_all(
 /// Notes what the submodel has sent on other ports while an answer was waited for: often why none came.
 fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
     for (port, slot) in places(instance, case)? {
-        while instance.poll(port, slot)? {
+        for _ in 0..MOST_SURPRISES {
+            if !instance.poll(port, slot)? {
+                break;
+            }
             match instance.receive(port, slot) {
                 Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
                 Err(Error::Closed(_)) => break,
@@ -168,7 +174,8 @@ fn more_came(
     patience: Duration,
     verdict: &mut Verdict,
 ) -> Result<bool, Error> {
-    loop {
+    // A submodel that sends without end is ended.
+    for _ in 0..MOST_SURPRISES {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
             Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
             Err(Error::Closed(_)) => return Ok(true),
@@ -181,6 +188,7 @@ fn more_came(
             Err(error) => return Err(error),
         }
     }
+    Ok(false)
 }
 
 fn named(port: &str, slot: Option<u32>) -> String {
