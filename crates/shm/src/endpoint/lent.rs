@@ -25,7 +25,7 @@ pub(crate) struct Link {
     inbox: Inbox,
     board: Arc<Board>,
     sender: u32,
-    /// In another process than that of this number nothing is given back.
+    /// The count of forks when this was made: a forked child sees another one.
     forks: u32,
 }
 
