@@ -64,10 +64,10 @@ def closing():
     return []
 
 
-def flood():
+def flood(most=3):
     """5000 connections a second that say nothing, each held for a moment."""
     began, held, made = time.monotonic(), [], 0
-    while (passed := time.monotonic() - began) < min(seconds, 3):
+    while (passed := time.monotonic() - began) < min(seconds, most):
         while made < 5000 * passed:
             one = socket.socket()
             one.setblocking(False)
@@ -82,6 +82,7 @@ def flood():
 
 KINDS = {
     "flood": flood,
+    "long flood": lambda: flood(seconds),
     "silent": half_open,
     "closing": closing,
     "slow": lambda: [say([b"x"] * 40, pause=0.2)],

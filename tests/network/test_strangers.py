@@ -146,6 +146,30 @@ def test_strangers_do_not_keep_a_domain_from_joining(network, flow, monkeypatch)
     assert started.end_well() > 0
 
 
+def test_a_flood_does_not_keep_a_domain_from_coming_back(network, flow):
+    net = network("a", "b", "stranger")
+    started = flow([net["a"], net["b"]], "exchange", 1024)
+    started.await_begun()
+    ((_, address, port), *_) = listening(started.run, [net["a"]])
+    flood = net["stranger"].start(sys.executable, STRANGER, "long flood", address, port, 60, stdout=subprocess.DEVNULL)
+
+    def back():
+        there = net["a"].run("ss", "-Htn", "state", "established")
+        return net["b"].v4 in there or net["b"].v6 in there
+
+    time.sleep(1)
+    for _ in range(3):
+        before = net["a"].counted("Tcp", "PassiveOpens")
+        net["b"].break_connections()
+        until = time.monotonic() + 30
+        while not back():
+            assert time.monotonic() < until and flood.poll() is None, started.run.said()
+            time.sleep(0.05)
+        assert net["a"].counted("Tcp", "PassiveOpens") > before
+    assert started.end_well() > 20
+    assert flood.poll() is None, "the flood went on for as long as the run"
+
+
 def test_an_agent_with_the_key_of_another_run_is_not_let_in(network, flow, spread, tmp_path, monkeypatch):
     import domains
 

@@ -14,6 +14,13 @@ use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords,
 use std::any::Any;
 use std::sync::Arc;
 
+/// A message that can be sent: on which port and slot, by index, and with which header.
+struct Ready {
+    port: usize,
+    slot: usize,
+    header: HeaderWords,
+}
+
 impl Instance {
     /// Sends a message on a port (and slot of a vector port). Returns as soon as the value is stored: what the
     /// caller does with its memory afterwards is never seen. Blocks only while the conduit's budget is spent.
@@ -44,25 +51,8 @@ impl Instance {
         message: &Outgoing<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
-        self.alive()?;
-        let has_slot = slot.is_some();
-        let (port, slot) = self.sending(port, slot)?;
-        self.note_use(port)?;
-        self.check_times(port, slot, message.times())?;
-        if self.unconnected(port, slot) {
-            return Ok(());
-        }
-        self.note_time(port, slot, message.times().timestamp)?;
-        let mut header = self.header(message.times());
-        if let Some(settings) = message.settings {
-            header.set_overlay(self.overlays.number_of(settings));
-        }
-        if header.overlay() != 0 {
-            self.announce_overlay(port, slot, header.overlay())?;
-        }
-        if has_slot && self.table.ports[port].resizable.is_some() {
-            self.mark_slot(port, slot)?;
-        }
+        let Some(ready) = self.prepare(port, slot, message.times(), message.settings)? else { return Ok(()) };
+        let Ready { port, slot, header } = ready;
         if let ValueRef::None = message.data {
             let to = &self.table.ports[port].slots[slot];
             let sent = self.endpoint.send(to, header, &Nothing);
@@ -104,22 +94,8 @@ impl Instance {
         array: ArrayRef<'_>,
         slot: Option<u32>,
     ) -> Result<(), Error> {
-        self.alive()?;
-        let has_slot = slot.is_some();
-        let (port, slot) = self.sending(port, slot)?;
-        self.note_use(port)?;
-        self.check_times(port, slot, times)?;
-        if self.unconnected(port, slot) {
-            return Ok(());
-        }
-        self.note_time(port, slot, times.timestamp)?;
-        let header = self.header(times);
-        if header.overlay() != 0 {
-            self.announce_overlay(port, slot, header.overlay())?;
-        }
-        if has_slot && self.table.ports[port].resizable.is_some() {
-            self.mark_slot(port, slot)?;
-        }
+        let Some(ready) = self.prepare(port, slot, times, None)? else { return Ok(()) };
+        let Ready { port, slot, header } = ready;
         let here = &mut self.table.ports[port];
         let head = here.head.get_or_insert_with(Box::default);
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
@@ -237,40 +213,13 @@ impl Instance {
         slot: Option<u32>,
         settings: Option<&Settings>,
     ) -> Result<(), Error> {
-        let has_slot = slot.is_some();
-        let checked = self.alive().and_then(|()| self.sending(port, slot)).and_then(|(port, slot)| {
-            self.note_use(port)?;
-            self.check_times(port, slot, times)?;
-            self.note_time(port, slot, times.timestamp)?;
-            Ok((port, slot))
-        });
-        let (port, slot) = match checked {
-            Ok(found) => found,
-            Err(error) => {
+        let Ready { port, slot, header } = match self.prepare(port, slot, times, settings) {
+            Ok(Some(ready)) => ready,
+            nowhere_or_error => {
                 self.return_loan(loan);
-                return Err(error);
+                return nowhere_or_error.map(|_| ());
             }
         };
-        if self.unconnected(port, slot) {
-            self.return_loan(loan);
-            return Ok(());
-        }
-        let mut header = self.header(times);
-        if let Some(settings) = settings {
-            header.set_overlay(self.overlays.number_of(settings));
-        }
-        if header.overlay() != 0 {
-            if let Err(error) = self.announce_overlay(port, slot, header.overlay()) {
-                self.return_loan(loan);
-                return Err(error);
-            }
-        }
-        if has_slot && self.table.ports[port].resizable.is_some() {
-            if let Err(error) = self.mark_slot(port, slot) {
-                self.return_loan(loan);
-                return Err(error);
-            }
-        }
         let (dtype, shape, order) = (loan.dtype(), loan.shape(), loan.order());
         let here = &mut self.table.ports[port];
         let planned_head = here.head.get_or_insert_with(Box::default);
@@ -290,6 +239,40 @@ impl Instance {
     pub fn return_loan(&mut self, mut loan: Loan) {
         self.endpoint.return_loan(&mut loan);
         self.spare.put(loan);
+    }
+
+    /// What every send does before it comes to the value: finds the port, notes its use and the time, and tells the
+    /// receivers what they must know beforehand, which is the settings overlay and the slot. None if the port is not
+    /// connected, so that nothing is to be sent.
+    fn prepare(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        times: Times,
+        settings: Option<&Settings>,
+    ) -> Result<Option<Ready>, Error> {
+        self.alive()?;
+        let has_slot = slot.is_some();
+        let (port, slot) = self.sending(port, slot)?;
+        self.note_use(port)?;
+        self.check_times(port, slot, times)?;
+        if self.unconnected(port, slot) {
+            return Ok(None);
+        }
+        self.note_time(port, slot, times.timestamp)?;
+        let overlay = match settings {
+            Some(settings) => self.overlays.number_of(settings),
+            None => self.overlays.number(),
+        };
+        if overlay != 0 {
+            self.announce_overlay(port, slot, overlay)?;
+        }
+        if has_slot && self.table.ports[port].resizable.is_some() {
+            self.mark_slot(port, slot)?;
+        }
+        let mut header = HeaderWords::data(times.timestamp, times.next_timestamp);
+        header.set_overlay(overlay);
+        Ok(Some(Ready { port, slot, header }))
     }
 
     /// Finds a sending port.
@@ -316,9 +299,6 @@ impl Instance {
     /// MUSCLE 3 allows any order, and a code that goes back to try a step again has a reason for it.
     #[inline]
     fn note_time(&mut self, port: usize, slot: usize, timestamp: f64) -> Result<(), Error> {
-        if self.unconnected(port, slot) {
-            return Ok(());
-        }
         let here = &mut self.table.ports[port];
         match here.sent.note(slot, timestamp) {
             None => Ok(()),
@@ -337,13 +317,6 @@ impl Instance {
     #[inline(always)]
     fn unconnected(&self, port: usize, slot: usize) -> bool {
         self.table.ports[port].slots.get(slot).is_none_or(|channels| channels.is_empty())
-    }
-
-    #[inline(always)]
-    fn header(&self, times: Times) -> HeaderWords {
-        let mut header = HeaderWords::data(times.timestamp, times.next_timestamp);
-        header.set_overlay(self.overlays.number());
-        header
     }
 
     /// Tells the receivers of a slot an overlay, those that do not know it yet.

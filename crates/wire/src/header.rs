@@ -259,13 +259,16 @@ impl HeaderWords {
         Header::decode(&self.0).map(|_| ())
     }
 
-    /// Whether this is message `sequence` of conduit `conduit`, a value, with no flag but that it has a next timestamp
-    /// and where it stands: the commonest header, which needs no further check.
+    /// Whether this is message `sequence` of conduit `conduit`, a value, sent under no settings overlay and in no
+    /// checkpoint epoch, with no flag but that it has a next timestamp and where it stands. This is the commonest
+    /// header, and needs no further check.
     #[inline]
     pub fn is_ordinary(&self, conduit: u32, sequence: u64) -> bool {
         let known = u64::from(flags::HAS_NEXT | flags::PLACED | flags::AS_BEFORE) << 16;
         let first = u64::from(VERSION) | u64::from(Kind::Data.code()) << 8 | u64::from(conduit) << 32;
-        self.0[0] & !known == first && self.0[1] == sequence
+        // Overlay and epoch are the lower 48 bits; the upper 16 count the parts.
+        let overlay_and_epoch = self.0[6] << 16;
+        self.0[0] & !known == first && self.0[1] == sequence && overlay_and_epoch == 0
     }
 
     /// The whole header. Errors: as [`Header::decode`].
@@ -438,6 +441,36 @@ mod tests {
         built.set_body(2, 12345);
         built.set_carrier_flag(flags::PLACED);
         assert_eq!(built.decode(), Ok(Header { epoch: 0, ..header }));
+    }
+
+    #[test]
+    fn an_ordinary_header_has_nothing_that_needs_a_further_look() {
+        let usual = Header {
+            conduit: 7,
+            sequence: 9,
+            timestamp: 1.0,
+            next_timestamp: Some(2.0),
+            parts: 1,
+            body_len: 64,
+            carrier_flags: flags::PLACED,
+            ..Header::default()
+        };
+        let is_ordinary = |header: Header| HeaderWords::from(header).is_ordinary(7, 9);
+        assert!(is_ordinary(usual) && is_ordinary(Header { next_timestamp: None, parts: 0, ..usual }));
+        let others = [
+            Header { kind: Kind::End, ..usual },
+            Header { kind: Kind::Slot, ..usual },
+            Header { compressed: true, ..usual },
+            Header { carrier_flags: flags::STREAM, ..usual },
+            Header { conduit: 8, ..usual },
+            Header { sequence: 10, ..usual },
+            Header { ticks: Some(1), ..usual },
+            Header { overlay: 1, ..usual },
+            Header { epoch: 1, ..usual },
+        ];
+        for other in others {
+            assert!(!is_ordinary(other), "{other:?}");
+        }
     }
 
     #[test]

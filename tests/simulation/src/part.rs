@@ -8,7 +8,7 @@ use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
-use ligament_wire::{array_head, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
+use ligament_wire::{array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
 use std::rc::Rc;
 
 /// How far an instance has come: what is compared when the run is over.
@@ -70,6 +70,12 @@ pub struct Part<'a> {
     receives: Vec<ChannelInfo>,
     /// Values that are kept: until which step, the letter, the value.
     kept: Vec<(usize, u32, Value)>,
+}
+
+/// What came in a letter.
+enum Came {
+    View(Value),
+    Copy(Vec<u8>),
 }
 
 /// Element `i` of letter `letter`.
@@ -173,6 +179,7 @@ impl<'a> Part<'a> {
         self.receives = welcome.receives;
         let line = Line::new(line, self.actor.clone());
         let mut endpoint = Endpoint::new(foundation, &self.sends, &self.receives, line)?;
+        endpoint.set_generally(self.manners.generally);
         if self.manners.interrupted > 0 {
             endpoint.set_interrupt_check(self.actor.signals(self.manners.interrupted));
         }
@@ -367,28 +374,62 @@ impl<'a> Part<'a> {
     fn receive(&mut self, channel: u32, keep_until: usize) -> Result<(), Stop> {
         let me = self.actor.me;
         let index = self.incoming(channel);
-        let mut arrived = self.again(|me| me.endpoint().receive(index, None))?;
+        let due = self.due(channel);
+        let (header, came) = self.again(|me| me.take_letter(index, due))?;
         let passed = &mut self.progress.channels[channel as usize];
-        let due = self.script.sent[channel as usize].get(passed.received).copied();
         passed.received += 1;
         self.moves();
-        if arrived.header.is_end() {
+        if header.is_end() {
             self.accuse(format!("found the end of channel {channel} where letter {due:?} was due"));
             return Ok(());
         }
-        let value = arrived.take_value()?;
-        let time = arrived.header.timestamp();
-        self.endpoint().recycle(arrived);
+        let time = header.timestamp();
         self.actor.shared().tell(|| format!("part{me} has received {time} on channel {channel}"));
         self.actor.shared().note(&[2, u64::from(me), u64::from(channel), time.to_bits()]);
         match due {
-            Some(number) if f64::from(number) == time => {
-                self.check(number, &value, "when it came");
-                self.kept.push((keep_until, number, value));
-            }
+            Some(number) if f64::from(number) == time => match came {
+                Came::View(value) => {
+                    self.check(number, &value, "when it came");
+                    self.kept.push((keep_until, number, value));
+                }
+                Came::Copy(data) if data == bytes_of(&elements(number, data.len() as u32 / 8)) => {}
+                Came::Copy(_) => self.accuse(format!("holds a copy of letter {number} that is not what was sent")),
+            },
             _ => self.accuse(format!("received letter {time} on channel {channel} where {due:?} was due")),
         }
         Ok(())
+    }
+
+    /// The letter that comes next on a channel.
+    fn due(&self, channel: u32) -> Option<u32> {
+        let received = self.progress.channels[channel as usize].received;
+        self.script.sent[channel as usize].get(received).copied()
+    }
+
+    /// Receives in one of the ways that a code can, so that each is played: as a box, as a view, or into an array.
+    fn take_letter(&mut self, index: usize, due: Option<u32>) -> Result<(HeaderWords, Came), ShmError> {
+        let count = due.and_then(|number| self.script.letters[number as usize].elements);
+        let endpoint = self.endpoint();
+        let (mut header, mut value) = (HeaderWords::default(), Value::None);
+        match due.map_or(0, |number| number % 3) {
+            0 => {
+                let mut arrived = endpoint.receive(index, None)?;
+                let came = (arrived.header, Came::View(arrived.take_value()?));
+                endpoint.recycle(arrived);
+                return Ok(came);
+            }
+            1 => {
+                let count = count.unwrap_or(0);
+                let (mut data, shape) = (vec![0; 8 * count as usize], [u64::from(count)]);
+                let fits = |kind: &ArrayKind| kind.is(DType::UInt64, &shape, Order::RowMajor);
+                if endpoint.receive_ordinary_into(index, &mut header, fits, &mut data) {
+                    return Ok((header, Came::Copy(data)));
+                }
+            }
+            _ => {}
+        }
+        endpoint.receive_to(index, None, &mut header, &mut value)?;
+        Ok((header, Came::View(value)))
     }
 
     fn check(&self, number: u32, value: &Value, when: &str) {

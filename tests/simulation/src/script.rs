@@ -78,6 +78,8 @@ pub struct Manners {
     pub stopped: (u64, u64),
     /// Whether its process has other threads, which might drop views.
     pub threads: bool,
+    /// Whether its ordinary messages take the general way as well.
+    pub generally: bool,
 }
 
 /// What goes wrong.
@@ -428,6 +430,7 @@ fn manners(random: &mut Random) -> Manners {
             false => (0, 0),
         },
         threads: random.percent(20),
+        generally: random.percent(25),
     }
 }
 

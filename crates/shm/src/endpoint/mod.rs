@@ -202,6 +202,8 @@ pub struct Endpoint<C> {
     following: Option<follow::Following>,
     /// Looks for a message that found none and did not wait.
     fruitless: u32,
+    /// Every message takes the general way (`set_generally`).
+    generally: bool,
     interrupt: Option<Box<dyn Fn() -> bool + Send>>,
     run_ends: Option<String>,
     /// Why nothing more is taken in: a message that there was no memory for lies in pieces.
@@ -307,6 +309,7 @@ impl<C: Custodian> Endpoint<C> {
             pinned_limit,
             following: None,
             fruitless: 0,
+            generally: false,
             interrupt: None,
             run_ends: None,
             refused: None,

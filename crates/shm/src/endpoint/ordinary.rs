@@ -22,13 +22,19 @@ const EAGER: u32 = 400;
 const _: () = assert!(AT_HAND <= UNTIMED);
 
 impl<C: Custodian> Endpoint<C> {
+    /// Whether all messages take the general way, ordinary ones too. Both ways mean the same, and are played against
+    /// each other: that is what this is for.
+    pub fn set_generally(&mut self, yes: bool) {
+        self.generally = yes;
+    }
+
     /// Sends an ordinary message on one channel. False, and nothing done, if it is none.
     #[inline(always)]
     pub fn send_ordinary(&mut self, index: usize, header: &HeaderWords, body: Option<AsBefore<'_>>) -> bool {
         let held = body.as_ref().map_or(0, |body| body.body_len);
         let channel = &mut self.sends[index];
         let peer = &mut self.out[channel.peer];
-        let Some(ring) = &mut peer.ring else { return false };
+        let Some(ring) = peer.ring.as_mut().filter(|_| !self.generally) else { return false };
         let under_way = channel.sent.saturating_sub(channel.credited) + cost(held);
         if under_way > channel.at_once || !ring.writer.has_room() || peer.ended {
             return false;
@@ -70,6 +76,9 @@ impl<C: Custodian> Endpoint<C> {
     fn may_come_soon(&mut self, index: usize) -> bool {
         let channel = &self.receives[index];
         let peer = &self.inn[channel.peer];
+        if self.generally {
+            return false;
+        }
         let Some(ring) = peer.ring.as_ref().filter(|_| channel.queue.is_empty()) else { return false };
         if ring.reader.ready() {
             return true;
@@ -81,17 +90,10 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one, in whose header all `fits`:
-    /// its header, and its value as a view. False, and nothing done, if it is another, or none, or something is wrong with
-    /// it: `receive_to` will say.
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one: its header, and its value as
+    /// a view. False, and nothing done, if it is another, or none, or something is wrong with it: `receive_to` will say.
     #[inline(always)]
-    pub fn receive_ordinary(
-        &mut self,
-        index: usize,
-        header: &mut HeaderWords,
-        fits: impl Fn(&HeaderWords) -> bool,
-        to: &mut Value,
-    ) -> bool {
+    pub fn receive_ordinary(&mut self, index: usize, header: &mut HeaderWords, to: &mut Value) -> bool {
         if !self.may_come_soon(index) {
             return false;
         }
@@ -101,7 +103,7 @@ impl<C: Custodian> Endpoint<C> {
         // What can be done before the message is there.
         let credit = front.credit(index as u32);
         let frame = channel.known.kind().and_then(|kind| to.frame(kind));
-        if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) || !fits(header) {
+        if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
             return false;
         }
         let mut held = 0;
@@ -128,16 +130,15 @@ impl<C: Custodian> Endpoint<C> {
         true
     }
 
-    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array, and both its kind
-    /// and its header fit: its header, and its elements to where the caller wants them, who has room for so many bytes.
-    /// Else as `receive_ordinary`.
+    /// Receives the next message of channel `index`, if it comes soon and is an ordinary one with an array whose kind
+    /// `fits`: its header, and its elements to where the caller wants them, who has room for so many bytes. Else as
+    /// `receive_ordinary`.
     #[inline(always)]
     pub fn receive_ordinary_into(
         &mut self,
         index: usize,
         header: &mut HeaderWords,
-        kind_fits: impl Fn(&ArrayKind) -> bool,
-        header_fits: impl Fn(&HeaderWords) -> bool,
+        fits: impl Fn(&ArrayKind) -> bool,
         to: &mut [u8],
     ) -> bool {
         if to.len() as u64 > UNTIMED || !self.may_come_soon(index) {
@@ -147,15 +148,12 @@ impl<C: Custodian> Endpoint<C> {
         let channel = &mut receives[index];
         let InPeer { ring: Some(ring), .. } = &mut inn[channel.peer] else { return false };
         // Before the message is there: it is known what it will be.
-        let expected = |kind: &ArrayKind| kind.bytes() == to.len() && kind_fits(kind);
+        let expected = |kind: &ArrayKind| kind.bytes() == to.len() && fits(kind);
         if !channel.known.kind().is_some_and(expected) {
             return false;
         }
         let credit = front.credit(index as u32);
-        if !comes_soon(&ring.reader, pool, custodian)
-            || !is_at_front(ring, channel, header)
-            || !header_fits(header)
-        {
+        if !comes_soon(&ring.reader, pool, custodian) || !is_at_front(ring, channel, header) {
             return false;
         }
         let Some((_, held)) = alike(header, &channel.known) else { return false };

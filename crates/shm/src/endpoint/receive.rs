@@ -121,7 +121,7 @@ impl<C: Custodian> Endpoint<C> {
         header: &mut HeaderWords,
         to: &mut Value,
     ) -> Result<(), ShmError> {
-        if self.receive_ordinary(index, header, |_| true, to) {
+        if self.receive_ordinary(index, header, to) {
             return Ok(());
         }
         self.receive_generally(index, deadline, header, to)

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_shm::area::{Front, Layout};
-use ligament_shm::board::Board;
+use ligament_shm::board::{Board, Doorbell};
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
 use ligament_shm::memory::{create, Mapping};
 use ligament_shm::ring::{Announcement, SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
@@ -13,6 +13,7 @@ use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 struct Memory {
     area: OwnedFd,
@@ -33,7 +34,21 @@ struct World {
     granted: u64,
     /// The most bytes of a message, on any conduit.
     message_limit: Option<u64>,
+    /// The most bytes of others' memory that views of an endpoint may hold.
+    pinned_limit: u64,
+    sleep: Sleep,
     gone: bool,
+}
+
+/// How an endpoint sleeps that waits.
+#[derive(Clone, Copy)]
+pub enum Sleep {
+    /// As the system does: it looks up after a second.
+    Usual,
+    /// Not at all, so that a wait which nothing ends is soon over for whoever can be interrupted.
+    Never,
+    /// Until it is woken, and nothing else will do.
+    UntilWoken,
 }
 
 /// One way from an endpoint to another.
@@ -125,7 +140,17 @@ impl Domain {
                 }
             })
             .collect();
-        let world = World { board_fd, board, endpoints, limit, granted: 0, message_limit: None, gone: false };
+        let world = World {
+            board_fd,
+            board,
+            endpoints,
+            limit,
+            granted: 0,
+            message_limit: None,
+            pinned_limit: 1 << 30,
+            sleep: Sleep::Usual,
+            gone: false,
+        };
         Domain { world: Arc::new(Mutex::new(world)), conduits: Arc::new(conduits.to_vec()) }
     }
 
@@ -154,7 +179,7 @@ impl Domain {
             area: dup(&memory.area),
             outbox: dup(&memory.outbox),
             layout: memory.layout,
-            pinned_limit: 1 << 30,
+            pinned_limit: world.pinned_limit,
         };
         if !memory.mail.is_empty() {
             world.board.doorbell(me).unwrap().call();
@@ -182,6 +207,34 @@ impl Domain {
     /// Lets a message of endpoints that are made from now on have so many bytes.
     pub fn limit_messages(&self, bytes: u64) {
         self.world.lock().unwrap().message_limit = Some(bytes);
+    }
+
+    /// Lets views of endpoints that are made from now on hold so many bytes of others' memory.
+    pub fn limit_views(&self, bytes: u64) {
+        self.world.lock().unwrap().pinned_limit = bytes;
+    }
+
+    /// How endpoints sleep from now on.
+    pub fn let_sleep(&self, sleep: Sleep) {
+        self.world.lock().unwrap().sleep = sleep;
+    }
+
+    /// The first slots that an endpoint has written, as words.
+    pub fn written(&self, of: u32, slots: usize) -> Vec<[u64; SLOT_WORDS]> {
+        let world = self.world.lock().unwrap();
+        let map = Mapping::readable(&world.endpoints[of as usize].outbox, 0, slots * SLOT_BYTES).unwrap();
+        let words: &[AtomicU64] = map.slice_at(0, slots * SLOT_WORDS);
+        let slot = |i: usize| std::array::from_fn(|k| words[i * SLOT_WORDS + k].load(Ordering::Acquire));
+        (0..slots).map(slot).collect()
+    }
+
+    /// What an endpoint has credited to the senders of its channels.
+    pub fn credits(&self, of: u32) -> Vec<u64> {
+        let world = self.world.lock().unwrap();
+        let memory = &world.endpoints[of as usize];
+        let map = Mapping::readable(&memory.area, 0, memory.layout.front()).unwrap();
+        let front = Front::new(map, memory.layout).unwrap();
+        (0..memory.layout.channels).map(|i| front.credit(i).unwrap().load(Ordering::Acquire)).collect()
     }
 
     /// The agent vanishes without a word.
@@ -270,5 +323,17 @@ impl Custodian for Line {
 
     fn is_gone(&self) -> bool {
         self.world.lock().unwrap().gone
+    }
+
+    fn sleep(&mut self, bell: &Doorbell, seen: u32, at_most: Duration) {
+        let sleep = self.world.lock().unwrap().sleep;
+        match sleep {
+            Sleep::Usual => bell.sleep(seen, at_most),
+            Sleep::Never => {}
+            Sleep::UntilWoken => {
+                bell.sleep(seen, Duration::from_secs(60));
+                assert!(bell.has_rung(seen), "nobody has woken this endpoint");
+            }
+        }
     }
 }
