@@ -67,7 +67,7 @@ else
     ln -sfn "libligament.so.$soversion" "$lib/libligament.so"
     install -m 644 "$built/libligament.a" "$lib/libligament.a"
 fi
-install -m 644 "$root/crates/capi/include/ligament.h" "$prefix/include/ligament.h"
+install -m 644 "$root/crates/capi/include/ligament.h" "$root/crates/capi/include/ligament_mpi.h" "$prefix/include/"
 install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/ligament/"
 # Fortran's module files are its compiler's, so users compile these themselves.
 fortran=$prefix/share/ligament/fortran

@@ -4,6 +4,7 @@
 mod executables;
 mod implementations;
 mod light;
+mod mpi;
 mod notyet;
 mod place;
 mod report;
@@ -156,6 +157,7 @@ fn finish(
     problems.extend(structure);
     implementations::check(&config, options, &imported, &mut problems);
     light::check(&config, options, &mut problems);
+    mpi::check(&config, options, &mut problems);
     notyet::check_configuration(&config, options, &mut problems);
     if options.files == Files::MustExist {
         executables::check(&config, &mut problems);

@@ -11,14 +11,15 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
             }
             continue;
         };
-        if program.execution_model.is_mpi() {
+        let execution_model = config.execution_model_of(program);
+        if execution_model.is_mpi() {
             problems.push(Problem::error(
                 "light-mpi",
                 at,
                 format!(
                     "\"{name}\" is an MPI program ({}), so it cannot be light: all instances of a light program share \
                      one process",
-                    program.execution_model.name()
+                    execution_model.name()
                 ),
                 "take it out of \"light:\", or start it directly",
             ));
@@ -27,15 +28,19 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
 }
 
 fn unknown(config: &Configuration, name: &Reference, at: &ligament_model::At) -> Problem {
-    let known: Vec<String> = config.programs.keys().map(Reference::to_string).collect();
-    let advice = match nearest(&name.to_string(), known.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean \"{meant}\"?"),
-        None => format!("name a program; there is {}", known.join(", ")),
-    };
     Problem::error(
         "unknown-light",
         at,
         format!("\"{name}\" is called light, and there is no such program"),
-        advice,
+        known_programs(config, name),
     )
+}
+
+/// Which program may be meant by a name that is none.
+pub(crate) fn known_programs(config: &Configuration, name: &Reference) -> String {
+    let known: Vec<String> = config.programs.keys().map(Reference::to_string).collect();
+    match nearest(&name.to_string(), known.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None => format!("name a program; there is {}", known.join(", ")),
+    }
 }

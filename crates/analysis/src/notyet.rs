@@ -2,7 +2,9 @@
 //! other results than the model says. What changes no message can be ignored, if the user says so.
 
 use crate::{CheckOptions, Given};
-use ligament_model::{At, Configuration, FlatComponent, FlatModel, Problem, Reference, WaitMode};
+use ligament_model::{
+    At, Configuration, ExecutionModel, FlatComponent, FlatModel, Problem, Reference, Resources, WaitMode,
+};
 use std::collections::HashSet;
 
 /// What a run may leave out although the model asks for it.
@@ -131,37 +133,36 @@ fn filters(flat: &FlatModel, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Several nodes for one instance, which only `srun` gives.
 fn mpi(config: &Configuration, flat: &FlatModel, options: &CheckOptions, problems: &mut Vec<Problem>) {
     let mut reported = HashSet::new();
     for component in &flat.components {
         let Some(program) = component.implementation.as_ref().and_then(|name| config.programs.get(name)) else {
             continue;
         };
+        let model = config.execution_model_of(program);
         let (resources, _) = config.resources_of(&flat.name, &component.name);
-        let by_script = program.script.is_some() && resources.is_mpi();
-        if !program.execution_model.is_mpi() && !by_script {
-            continue;
-        }
+        let nodes = match resources {
+            Resources::MpiNodes { nodes, .. } if model.is_mpi() && model != ExecutionModel::SrunMpi => nodes,
+            _ => 1,
+        };
         let given = match &options.given {
             Given::Names(_) => options.given.covers(&component.name, Some(&program.name)),
             Given::Nothing | Given::Everything => false,
         };
-        if given || all_by_hand(component, options) || !reported.insert(&program.name) {
+        if nodes < 2 || given || all_by_hand(component, options) || !reported.insert(&program.name) {
             continue;
         }
-        let how = match by_script {
-            true => "MPI processes are asked for it",
-            false => program.execution_model.name(),
-        };
         problems.push(Problem::error(
-            "mpi-program-not-yet",
+            "mpi-nodes-not-yet",
             &program.at,
             format!(
-                "the program \"{}\" is to be started with MPI ({how}), which this version cannot do yet",
-                program.name
+                "the program \"{}\" is to run on {nodes} nodes, started by {}, which starts all processes of an instance on one \
+                 node here",
+                program.name,
+                model.name()
             ),
-            "start its instances by hand (\"--manual NAME\", then \"ligament join\"), or write \"execution_model: direct\" \
-             and ask for threads",
+            "use \"execution_model: srunmpi\" in a job of Slurm, or ask for \"mpi_processes\"",
         ));
     }
 }

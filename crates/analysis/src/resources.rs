@@ -31,13 +31,14 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             continue;
         };
         let (resources, given) = config.resources_of(&flat.name, &component.name);
-        let is_mpi = program.execution_model.is_mpi();
+        let execution_model = config.execution_model_of(program);
+        let is_mpi = execution_model.is_mpi();
         let at = config
             .resources
             .get(&flat.name.join(&component.name))
             .or_else(|| config.resources.get(&component.name))
             .map_or(&component.at, |r| &r.at);
-        let model = program.execution_model.name();
+        let model = execution_model.name();
         if is_mpi && !given {
             problems.push(Problem::error(
                 "missing-resources",

@@ -58,14 +58,14 @@ fn what_changes_no_message_can_be_left_out_and_is_a_warning_then() {
     for path in models() {
         let report = checked(&path, &all);
         for problem in report.problems.iter().filter(|problem| problem.code.ends_with("-not-yet")) {
-            let can = !matches!(problem.code, "filter-not-yet" | "mpi-program-not-yet");
+            let can = !matches!(problem.code, "filter-not-yet" | "mpi-nodes-not-yet");
             assert_eq!(can, !problem.is_error(), "{problem}");
         }
     }
     let resume = CheckOptions { ignore: [Ignorable::Resume].into(), ..options() };
     let report = checked(&folder().join("v01_checkpoints.ymmsl"), &resume);
     let errors: Vec<_> = report.problems.iter().filter(|problem| problem.is_error()).map(|p| p.code).collect();
-    assert_eq!(errors, ["mpi-program-not-yet", "checkpoints-not-yet"]);
+    assert_eq!(errors, ["checkpoints-not-yet"]);
     for name in Ignorable::NAMES {
         assert_eq!(Ignorable::from_name(name).unwrap().name(), *name);
     }
@@ -84,7 +84,7 @@ fn of_text(text: &str, options: &CheckOptions) -> Vec<&'static str> {
 const MPI: &str =
     "ymmsl_version: v0.1\nmodel: {name: m, components: {a: {implementation: p, multiplicity: 2}}}\n\
                    implementations: {p: {executable: /bin/true, execution_model: openmpi}}\n\
-                   resources: {a: {mpi_processes: 2}}\n";
+                   resources: {a: {nodes: 2, mpi_processes_per_node: 1}}\n";
 
 #[test]
 fn an_mpi_program_whose_instances_are_all_started_by_hand_or_given_is_fine() {
@@ -92,14 +92,18 @@ fn an_mpi_program_whose_instances_are_all_started_by_hand_or_given_is_fine() {
         by_hand: names.iter().map(|name| (*name).to_owned()).collect(),
         ..options()
     };
-    assert_eq!(of_text(MPI, &by_hand(&["a[0]"])), ["mpi-program-not-yet"]);
+    assert_eq!(of_text(MPI, &by_hand(&["a[0]"])), ["mpi-nodes-not-yet"]);
     assert!(of_text(MPI, &by_hand(&["a[1]", "a[0]"])).is_empty());
     assert!(
         of_text(MPI, &CheckOptions { given: Given::Names(["p".to_owned()].into()), ..options() }).is_empty()
     );
-    assert_eq!(of_text(MPI, &CheckOptions { given: Given::Everything, ..options() }), ["mpi-program-not-yet"]);
+    assert_eq!(of_text(MPI, &CheckOptions { given: Given::Everything, ..options() }), ["mpi-nodes-not-yet"]);
     let script = MPI.replace("executable: /bin/true, execution_model: openmpi", "script: mpirun x");
-    assert_eq!(of_text(&script, &options()), ["mpi-program-not-yet"]);
+    assert!(of_text(&script, &options()).is_empty(), "a script starts MPI by itself");
+    let by_srun = MPI.replace("openmpi", "srunmpi");
+    assert!(of_text(&by_srun, &options()).is_empty());
+    let by_mpich = MPI.replace(", execution_model: openmpi", "") + "ligament: {mpich: p}\n";
+    assert_eq!(of_text(&by_mpich, &options()), ["mpi-nodes-not-yet"]);
 }
 
 #[test]

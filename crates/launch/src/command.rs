@@ -2,6 +2,7 @@
 //! which environment, where. Nothing is started here, so that a missing program is found before any runs.
 
 use crate::environment::{expand, Environment};
+use crate::mpi;
 use crate::ran::{find_in, is_executable};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
 use std::collections::HashMap;
@@ -53,7 +54,7 @@ impl fmt::Display for PrepareError {
 
 impl std::error::Error for PrepareError {}
 
-fn wrong(text: impl Into<String>) -> PrepareError {
+pub(crate) fn wrong(text: impl Into<String>) -> PrepareError {
     PrepareError(text.into())
 }
 
@@ -66,18 +67,12 @@ fn wrong(text: impl Into<String>) -> PrepareError {
 ///   defines the program becomes that file's full path, since the instance runs elsewhere.
 /// * An executable or an argument that names a file which is staged for the instance is that which the instance finds.
 /// * A login shell is used only for modules and for `base_env: login`.
+/// * What starts it with MPI is found after its modules are loaded (`mpi.rs`). A script starts MPI by itself.
 ///
 /// # Errors
 /// The program cannot be started here, with what to do about it.
 pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Result<Command, PrepareError> {
     let name = &program.name;
-    if program.execution_model.is_mpi() || resources.is_mpi() {
-        return Err(wrong(format!(
-            "the program \"{name}\" is to be started with MPI ({}), which this version cannot do yet; start the \
-             instance by hand with --manual, or use execution_model: direct",
-            program.execution_model.name()
-        )));
-    }
     if program.execution_model == ExecutionModel::Manual {
         return Err(wrong(format!("the program \"{name}\" is started by hand (execution_model: manual)")));
     }
@@ -107,11 +102,18 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
         (None, Some(executable)) => {
             let modules = program.modules.as_deref().unwrap_or_default();
             let in_shell = !modules.is_empty() || program.base_env == BaseEnv::Login;
-            let arguments = resolve_arguments(program, place, &environment);
+            // Modules may bring a bare name into PATH: the shell finds it then.
+            let own = match in_shell && !executable.contains('/') {
+                true => executable.into(),
+                false => find_executable(program, place, executable, &environment)?,
+            };
+            let mut words = vec![own.into_os_string()];
+            words.extend(resolve_arguments(program, place, &environment));
+            mpi::put_launcher_before(&mut words, program, resources, &mut environment, in_shell)?;
             if in_shell {
-                through_shell(program, place, modules, executable, arguments, &environment)?
+                through_shell(program, place, modules, words, &environment)?
             } else {
-                (find_executable(program, place, executable, &environment)?, arguments)
+                (words.remove(0).into(), words)
             }
         }
         (None, None) => {
@@ -130,7 +132,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
 }
 
 /// A path that the program names, as it is on this machine, in full.
-fn beside(program: &Program, path: &str) -> PathBuf {
+pub(crate) fn beside(program: &Program, path: &str) -> PathBuf {
     let path = program.beside_file(path);
     std::path::absolute(&path).unwrap_or(path)
 }
@@ -211,8 +213,7 @@ fn through_shell(
     program: &Program,
     place: &Place<'_>,
     modules: &[String],
-    executable: &str,
-    arguments: Vec<OsString>,
+    words: Vec<OsString>,
     environment: &Environment,
 ) -> Result<(PathBuf, Vec<OsString>), PrepareError> {
     let bash = find_executable(program, place, "bash", &Environment::inherited())?;
@@ -233,13 +234,8 @@ fn through_shell(
         script.push_str(&format!("export PATH={}/bin:\"$PATH\"\n", quote(&venv.to_string_lossy())));
     }
     script.push_str("exec \"$@\"\n");
-    // Modules may bring a bare name into PATH: the shell finds it then.
-    let found = match executable.contains('/') {
-        true => find_executable(program, place, executable, environment)?.into_os_string(),
-        false => executable.into(),
-    };
-    let mut all: Vec<OsString> = vec!["-l".into(), "-c".into(), script.into(), "ligament".into(), found];
-    all.extend(arguments);
+    let mut all: Vec<OsString> = vec!["-l".into(), "-c".into(), script.into(), "ligament".into()];
+    all.extend(words);
     Ok((bash, all))
 }
 
@@ -355,12 +351,9 @@ mod tests {
         let why = |program: &Program| ground.prepare(program).unwrap_err().0;
         assert!(why(&ground.program("./plain", &[])).contains("chmod +x"));
         assert!(why(&ground.program("./nowhere", &[])).contains("is not there"));
-        let mut mpi = ground.program("./tool", &[]);
-        mpi.execution_model = ExecutionModel::OpenMpi;
-        assert!(why(&mpi).contains("--manual"));
-        mpi.execution_model = ExecutionModel::Direct;
-        mpi.executable = None;
-        assert!(why(&mpi).contains("neither an executable nor a script"));
+        let mut empty = ground.program("./tool", &[]);
+        empty.executable = None;
+        assert!(why(&empty).contains("neither an executable nor a script"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod jobs;
 mod keeper;
 mod line;
 mod loss;
+mod mpi;
 mod machines;
 mod nodes;
 mod placement;

@@ -1,6 +1,7 @@
 //! What really runs when a program is started: an interpreter, if the file is a script.
 
 use crate::command::Command;
+use crate::mpi::own_program;
 use rustix::fs::{access, Access};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -22,7 +23,7 @@ impl Ran {
     /// By this command.
     pub fn of(command: &Command) -> Ran {
         let path = command.environment.get("PATH").unwrap_or_default().to_owned();
-        Ran { program: command.program.clone(), path }
+        Ran { program: own_program(command), path }
     }
 
     /// The Python that runs, if one does. Some are scripts themselves, which look for the real one.

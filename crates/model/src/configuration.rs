@@ -5,7 +5,7 @@ use crate::graph::{Model, SETTINGS_PORT};
 use crate::identity::{Identifier, Reference};
 use crate::options::LigamentOptions;
 use crate::problem::{At, Problem};
-use crate::program::{Program, ResourceRequirements, Resources};
+use crate::program::{ExecutionModel, Program, ResourceRequirements, Resources};
 use crate::settings::Settings;
 use indexmap::IndexMap;
 
@@ -140,6 +140,14 @@ impl Configuration {
                 "put models that belong together into one file, or import one from the other with \
                  \"from module import implementation name\"",
             ));
+        }
+    }
+
+    /// How a program is started: as it says itself, or by MPICH, which only `mpich:` under `ligament:` can say.
+    pub fn execution_model_of(&self, program: &Program) -> ExecutionModel {
+        match self.ligament.mpich.contains_key(&program.name) {
+            true => ExecutionModel::Mpich,
+            false => program.execution_model,
         }
     }
 

@@ -494,7 +494,10 @@ impl<'a> Expander<'a> {
             let program = component.implementation.as_ref().and_then(|name| {
                 let program = self.config.programs.get(name)?;
                 Some(*known.entry(name).or_insert_with(|| {
-                    programs.push(program.clone());
+                    let mut program = program.clone();
+                    program.execution_model = self.config.execution_model_of(&program);
+                    program.mpirun = self.config.ligament.mpirun.get(name).map(|(command, _)| command.clone());
+                    programs.push(program);
                     programs.len() as u32 - 1
                 }))
             });

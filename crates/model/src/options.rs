@@ -109,6 +109,10 @@ pub struct LigamentOptions {
     pub wait_at: At,
     /// Implementations whose instances are all run by one process (see `run_light`), and where that is written.
     pub light: IndexMap<Reference, At>,
+    /// Programs that are started with MPICH's `mpirun`, for which yMMSL has no name, and where that is written.
+    pub mpich: IndexMap<Reference, At>,
+    /// The commands that start single programs with MPI, and where that is written.
+    pub mpirun: IndexMap<Reference, (String, At)>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
     pub budgets: IndexMap<String, OfConduit>,
     /// How large a message may be on single conduits, named in the same way.
@@ -138,6 +142,8 @@ impl LigamentOptions {
         "instances",
         "wait",
         "light",
+        "mpich",
+        "mpirun",
         "place",
         "stage",
         "spread",
@@ -163,6 +169,8 @@ impl LigamentOptions {
             (self.wait, self.wait_at) = (overlay.wait, overlay.wait_at);
         }
         self.light.extend(overlay.light);
+        self.mpich.extend(overlay.mpich);
+        self.mpirun.extend(overlay.mpirun);
         self.budgets.extend(overlay.budgets);
         self.message_sizes.extend(overlay.message_sizes);
         self.place.extend(overlay.place);

@@ -33,6 +33,8 @@ pub enum ExecutionModel {
     SrunMpi,
     /// By the user's hand.
     Manual,
+    /// By MPICH's `mpirun`. yMMSL has no name for this: a model says it under `ligament:`, with `mpich:`.
+    Mpich,
 }
 
 /// Whether a program keeps state between two rounds of its reuse loop.
@@ -50,7 +52,7 @@ pub enum KeepsState {
 macro_rules! named {
     ($type:ty { $($variant:ident = $name:literal),+ }) => {
         impl $type {
-            /// All names, as a file writes them.
+            /// All names.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
             /// Reads a name, in any case.
@@ -77,14 +79,15 @@ named!(ExecutionModel {
     OpenMpi = "openmpi",
     IntelMpi = "intelmpi",
     SrunMpi = "srunmpi",
-    Manual = "manual"
+    Manual = "manual",
+    Mpich = "mpich"
 });
 named!(KeepsState { Necessary = "necessary", No = "no", Helpful = "helpful" });
 
 impl ExecutionModel {
     /// Whether the program is an MPI program.
     pub fn is_mpi(self) -> bool {
-        matches!(self, ExecutionModel::OpenMpi | ExecutionModel::IntelMpi | ExecutionModel::SrunMpi)
+        !matches!(self, ExecutionModel::Direct | ExecutionModel::Manual)
     }
 }
 
@@ -109,6 +112,8 @@ pub struct Program {
     pub env: IndexMap<String, String>,
     /// How it is started.
     pub execution_model: ExecutionModel,
+    /// The command that starts it with MPI, if it is another than `mpirun` in its `PATH`.
+    pub mpirun: Option<String>,
     /// What is started.
     pub executable: Option<String>,
     /// With these arguments.
@@ -140,6 +145,7 @@ impl Program {
             virtual_env: None,
             env: IndexMap::new(),
             execution_model: ExecutionModel::default(),
+            mpirun: None,
             executable: None,
             args: None,
             script: None,

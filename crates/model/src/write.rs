@@ -139,9 +139,17 @@ impl Configuration {
         if let Some(wait) = options.wait {
             out.pair(1, "wait", wait.name());
         }
-        if !options.light.is_empty() {
-            let names: Vec<String> = options.light.keys().map(Reference::to_string).collect();
-            out.pair(1, "light", &list(&names));
+        for (key, programs) in [("light", &options.light), ("mpich", &options.mpich)] {
+            if !programs.is_empty() {
+                let names: Vec<String> = programs.keys().map(Reference::to_string).collect();
+                out.pair(1, key, &list(&names));
+            }
+        }
+        if !options.mpirun.is_empty() {
+            out.line(1, "mpirun:");
+            for (program, (command, _)) in &options.mpirun {
+                out.pair(2, &quoted(&program.to_string()), &quoted(command));
+            }
         }
         for (key, sizes) in [("budgets", &options.budgets), ("message_sizes", &options.message_sizes)] {
             if !sizes.is_empty() {

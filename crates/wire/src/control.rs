@@ -16,9 +16,11 @@ pub const ENV_AGENT: &str = "LIGAMENT_AGENT";
 pub const ENV_INSTANCE: &str = "LIGAMENT_INSTANCE";
 /// Environment: the instance's token; the library takes it out, so that children do not inherit it.
 pub const ENV_TOKEN: &str = "LIGAMENT_TOKEN";
+/// How many MPI processes the instance has, if it was started with MPI: rank 0 speaks for all of them.
+pub const ENV_RANKS: &str = "LIGAMENT_RANKS";
 
 /// All that says which instance a process is: an instance gets its own, and what it starts gets none.
-pub const ENV_IDENTITY: [&str; 3] = [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN];
+pub const ENV_IDENTITY: [&str; 4] = [ENV_AGENT, ENV_INSTANCE, ENV_TOKEN, ENV_RANKS];
 
 /// A port as the code declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]

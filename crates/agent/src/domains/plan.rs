@@ -129,6 +129,7 @@ fn tell_program(program: &Program) -> wire::Program {
         arguments: program.args.clone(),
         script: program.script.clone(),
         file,
+        mpirun: program.mpirun.clone(),
     }
 }
 
@@ -157,6 +158,7 @@ pub fn program_of(told: &wire::Program) -> Result<Program, String> {
     program.executable.clone_from(&told.executable);
     program.args.clone_from(&told.arguments);
     program.script.clone_from(&told.script);
+    program.mpirun.clone_from(&told.mpirun);
     program.at.file = told.file.as_deref().map(Into::into);
     Ok(program)
 }

@@ -2,20 +2,14 @@
 //! invitation must be a file that all machines see.
 
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
-use crate::printed::last_lines;
+use crate::mpi::Flavour;
 use crate::site::Site;
 use std::ffi::OsString;
 use std::fmt::Write;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 pub(super) struct Mpirun {
     before: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Flavour {
-    OpenMpi,
-    Mpich,
 }
 
 impl Mpirun {
@@ -29,7 +23,7 @@ impl Mpirun {
         for one in expected {
             let _ = match flavour {
                 Flavour::OpenMpi => writeln!(hosts, "{} slots=1", one.name),
-                Flavour::Mpich => writeln!(hosts, "{}:1", one.name),
+                Flavour::Hydra => writeln!(hosts, "{}:1", one.name),
             };
         }
         let count = expected.len().to_string();
@@ -37,29 +31,10 @@ impl Mpirun {
             Flavour::OpenMpi => {
                 vec!["--hostfile", file, "--map-by", "ppr:1:node", "--bind-to", "none", "-n", &count]
             }
-            Flavour::Mpich => vec!["-f", file, "-ppn", "1", "-bind-to", "none", "-n", &count],
+            Flavour::Hydra => vec!["-f", file, "-ppn", "1", "-bind-to", "none", "-n", &count],
         };
         (hosts, options.into_iter().map(OsString::from).collect())
     }
-}
-
-/// Whose `mpirun` this is, by what it says of itself.
-fn flavour() -> Result<Flavour, String> {
-    let output = Command::new("mpirun").arg("--version").stdin(Stdio::null()).output().map_err(|error| {
-        format!("mpirun cannot be started: {error}; load the module of your MPI, or use the launcher ssh")
-    })?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    if said.contains("Open MPI") || said.contains("OpenRTE") {
-        return Ok(Flavour::OpenMpi);
-    }
-    if said.contains("HYDRA") || said.contains("MPICH") || said.contains("Intel(R) MPI") {
-        return Ok(Flavour::Mpich);
-    }
-    let first = last_lines(said.as_bytes(), usize::MAX).into_iter().next().unwrap_or_default();
-    Err(format!(
-        "mpirun is neither Open MPI's nor MPICH's (it says \"{first}\"); load the module of one of them, or use the \
-         launcher ssh"
-    ))
 }
 
 impl Launcher for Mpirun {
@@ -73,7 +48,9 @@ impl Launcher for Mpirun {
         }
         must_follow(expected, "mpirun")?;
         let file = command.directory.join("agents.hosts");
-        let (hosts, options) = Mpirun::options(flavour()?, expected, &file.to_string_lossy());
+        let flavour = Flavour::of(Path::new("mpirun"))
+            .map_err(|why| format!("{why}; load the module of your MPI, or use the launcher ssh"))?;
+        let (hosts, options) = Mpirun::options(flavour, expected, &file.to_string_lossy());
         std::fs::write(&file, hosts)
             .map_err(|error| format!("the host file {} cannot be written: {error}", file.display()))?;
         let mut words = vec!["mpirun".into()];

@@ -87,12 +87,13 @@ fn pbs_and_lsf_start_agents_one_by_one_with_a_file_that_all_see() {
 
 #[test]
 fn host_files_and_options_are_as_each_mpi_has_them() {
-    use mpirun::{Flavour, Mpirun};
+    use crate::mpi::Flavour;
+    use mpirun::Mpirun;
     let join = |words: Vec<OsString>| words.join(&OsString::from("|")).into_string().unwrap();
     let (hosts, options) = Mpirun::options(Flavour::OpenMpi, &expected(&["a", "b"]), "F");
     assert_eq!(hosts, "a slots=1\nb slots=1\n");
     assert_eq!(join(options), "--hostfile|F|--map-by|ppr:1:node|--bind-to|none|-n|2");
-    let (hosts, options) = Mpirun::options(Flavour::Mpich, &expected(&["a", "b"]), "F");
+    let (hosts, options) = Mpirun::options(Flavour::Hydra, &expected(&["a", "b"]), "F");
     assert_eq!(hosts, "a:1\nb:1\n");
     assert_eq!(join(options), "-f|F|-ppn|1|-bind-to|none|-n|2");
 }

@@ -81,10 +81,11 @@ impl Reader {
         if let Some(node) = map.get("execution_model") {
             let names = match version {
                 Version::V01 => &ExecutionModel::NAMES[..4],
-                Version::V02 => ExecutionModel::NAMES,
+                Version::V02 => &ExecutionModel::NAMES[..5],
             };
+            let of_ymmsl = |name: &str| ExecutionModel::from_name(name).filter(|model| names.contains(&model.name()));
             program.execution_model =
-                self.word(node, "the execution model", names, ExecutionModel::from_name).unwrap_or_default();
+                self.word(node, "the execution model", names, of_ymmsl).unwrap_or_default();
         }
         if let Some(node) = map.get("can_share_resources") {
             program.can_share_resources = self.truth(node, "can_share_resources").unwrap_or(true);

@@ -203,15 +203,28 @@ impl Reader {
             options.wait = self.word(node, "wait", WaitMode::NAMES, WaitMode::from_name);
             options.wait_at = node.at.clone();
         }
-        if let Some(node) = map.get("light") {
-            let names = match self.texts(node, "the name of a light program") {
+        for (key, what, programs) in [
+            ("light", "the name of a light program", &mut options.light),
+            ("mpich", "the name of a program that MPICH starts", &mut options.mpich),
+        ] {
+            let Some(node) = map.get(key) else { continue };
+            let names = match self.texts(node, what) {
                 None => Vec::new(),
                 Some(TextOrList::Text(name, at)) => vec![(name, at)],
                 Some(TextOrList::List(names)) => names,
             };
             for (name, at) in names {
-                if let Some(name) = self.reference_from(&name, &at, "the name of a light program") {
-                    options.light.insert(name, at);
+                if let Some(name) = self.reference_from(&name, &at, what) {
+                    programs.insert(name, at);
+                }
+            }
+        }
+        if let Some(node) = map.get("mpirun") {
+            for (key, value) in self.pairs(node, "mpirun") {
+                if let (Some(program), Some(command)) =
+                    (self.reference(key, "the program's name"), self.text(value, "the command that starts it"))
+                {
+                    options.mpirun.insert(program, (command, key.at.clone()));
                 }
             }
         }

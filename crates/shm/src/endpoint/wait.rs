@@ -28,8 +28,6 @@ const CLAIMS: u32 = 8;
 /// cores. Fewer, and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELDS: u32 = 50;
 const YIELD_NS: u64 = 500_000;
-/// Yields between which only one ring is looked at, and not the clock.
-const YIELDS_IN_A_ROW: u32 = 4;
 /// Looks after a yield, before the next one: as long as a hand-over between cores takes.
 const LINGER: u32 = 48;
 /// The longest park: then look whether the agent lives.
@@ -195,25 +193,16 @@ impl<C: Custodian> Endpoint<C> {
         }
     }
 
-    /// Yields; and again, a few times, while nothing comes on the one ring that is to be looked at.
+    /// Yields, and looks on for a moment at the one ring that brings what is waited for, where that has paid lately.
     fn yield_to_others(&mut self, ring: Option<usize>) {
-        for _ in 0..YIELDS_IN_A_ROW {
-            self.custodian.give_way();
-            let Some(ring) = ring.and_then(|peer| self.inn[peer].ring.as_ref()) else { return };
-            if ring.reader.ready() {
-                return;
-            }
-            if self.turns.may_linger() {
-                // It is this endpoint's turn now: looks on for a moment.
-                let came = (0..LINGER).any(|_| {
-                    std::hint::spin_loop();
-                    ring.reader.ready()
-                });
-                self.turns.lingered(came);
-                if came {
-                    return;
-                }
-            }
+        self.custodian.give_way();
+        let Some(ring) = ring.and_then(|peer| self.inn[peer].ring.as_ref()) else { return };
+        if !ring.reader.ready() && self.turns.may_linger() {
+            let came = (0..LINGER).any(|_| {
+                std::hint::spin_loop();
+                ring.reader.ready()
+            });
+            self.turns.lingered(came);
         }
     }
 
@@ -429,7 +418,7 @@ impl<C: Custodian> Endpoint<C> {
                 continue;
             }
             if wait.may_yield && (yields < YIELDS || wait.seen - awake_since < YIELD_NS) {
-                yields = yields.saturating_add(YIELDS_IN_A_ROW);
+                yields = yields.saturating_add(1);
                 self.yield_to_others(ring);
                 continue;
             }

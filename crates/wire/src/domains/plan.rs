@@ -131,6 +131,9 @@ pub struct Program {
     /// The file that defines it, in full: what it names is relative to that.
     #[n(9)]
     pub file: Option<String>,
+    /// The command that starts it with MPI, if it is another than `mpirun`.
+    #[n(10)]
+    pub mpirun: Option<String>,
 }
 
 /// The cores that an instance needs.

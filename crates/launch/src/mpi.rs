@@ -1,0 +1,345 @@
+//! Programs that are started with MPI: the launcher's command line around the program's own. The launchers are those of
+//! the machine, and only their command lines are known here; the core knows no MPI.
+//!
+//! All processes of an instance run where its agent runs, except those that `srun` starts. Each MPI is told so, and that
+//! it must not bind its processes to cores, since it would begin at core 0 for each instance.
+
+use crate::command::{beside, wrong, Command, PrepareError};
+use crate::environment::Environment;
+use crate::printed::last_lines;
+use crate::ran::{find_in, is_executable};
+use ligament_model::{ExecutionModel, Program, Resources};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// How many processes an instance has, for its own processes: so any but rank 0 that makes an `Instance` is found.
+const ENV_RANKS: &str = "LIGAMENT_RANKS";
+
+/// Whose launcher one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavour {
+    /// Open MPI's.
+    OpenMpi,
+    /// Hydra: MPICH's and Intel MPI's.
+    Hydra,
+}
+
+impl Flavour {
+    /// By what a launcher says of itself.
+    ///
+    /// # Errors
+    /// It cannot be started, or says something else: the beginning of a sentence, without what to do.
+    pub(crate) fn of(launcher: &Path) -> Result<Flavour, String> {
+        let name = launcher.display();
+        let output = std::process::Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if said.contains("Open MPI") || said.contains("OpenRTE") {
+            return Ok(Flavour::OpenMpi);
+        }
+        if said.contains("HYDRA") || said.contains("MPICH") || said.contains("Intel(R) MPI") {
+            return Ok(Flavour::Hydra);
+        }
+        let first = last_lines(said.as_bytes(), usize::MAX).into_iter().next().unwrap_or_default();
+        Err(format!("{name} is neither Open MPI's nor MPICH's (it says \"{first}\")"))
+    }
+}
+
+/// What a program runs on, in MPI's terms.
+struct Ranks {
+    processes: usize,
+    threads: usize,
+    /// Nodes, if the model says how many.
+    nodes: Option<usize>,
+}
+
+impl Ranks {
+    fn of(resources: Resources) -> Ranks {
+        match resources {
+            Resources::Threads { threads } => Ranks { processes: 1, threads, nodes: None },
+            Resources::MpiProcesses { mpi_processes, threads_per_mpi_process } => {
+                Ranks { processes: mpi_processes, threads: threads_per_mpi_process, nodes: None }
+            }
+            Resources::MpiNodes { nodes, mpi_processes_per_node, threads_per_mpi_process } => Ranks {
+                processes: nodes.saturating_mul(mpi_processes_per_node),
+                threads: threads_per_mpi_process,
+                nodes: Some(nodes),
+            },
+        }
+    }
+}
+
+/// Puts what starts a program with MPI before the words that are the program, if it is an MPI program. In a shell that loads
+/// modules first, the launcher is looked up there.
+///
+/// # Errors
+/// There is no such launcher, or it is another MPI's than the model says; the instance asks for several nodes, which only
+/// `srun` can give it.
+pub(crate) fn put_launcher_before(
+    words: &mut Vec<OsString>,
+    program: &Program,
+    resources: Resources,
+    environment: &mut Environment,
+    in_shell: bool,
+) -> Result<(), PrepareError> {
+    if !program.execution_model.is_mpi() {
+        return Ok(());
+    }
+    for name in told_by_launchers(environment) {
+        environment.remove(&name);
+    }
+    let ranks = Ranks::of(resources);
+    environment.set_default("OMP_NUM_THREADS", ranks.threads.to_string());
+    environment.set(ENV_RANKS, ranks.processes.to_string());
+    let launcher = find(program, environment, in_shell)?;
+    let options = match program.execution_model {
+        ExecutionModel::SrunMpi => srun(program, &ranks, environment)?,
+        _ => mpirun(program, &ranks, &launcher, environment)?,
+    };
+    let before = std::iter::once(launcher.into_os_string()).chain(options.into_iter().map(OsString::from));
+    words.splice(0..0, before);
+    Ok(())
+}
+
+/// The program itself, whether it is started with MPI or directly.
+pub(crate) fn own_program(command: &Command) -> PathBuf {
+    // The options that stand before it are those above, none of which is a path; the program is named in full.
+    let started = command.environment.get(ENV_RANKS).and_then(|_| {
+        let is_path = |word: &&OsString| word.as_bytes().starts_with(b"/");
+        command.arguments.iter().find(is_path).map(PathBuf::from)
+    });
+    started.unwrap_or_else(|| command.program.clone())
+}
+
+/// Variables by which a launcher tells its processes who they are: those of the agent are not those of the instance.
+fn told_by_launchers(environment: &Environment) -> Vec<String> {
+    let told = |name: &str| {
+        let of_open_mpi = name.starts_with("OMPI_")
+            && !name.starts_with("OMPI_MCA_")
+            && !name.starts_with("OMPI_ALLOW_RUN_AS_ROOT");
+        of_open_mpi || ["PMIX_", "PMI_", "HYDI_", "HYDRA_", "MPI_LOCAL"].iter().any(|begin| name.starts_with(begin))
+    };
+    environment.iter().filter_map(|(name, _)| name.to_str()).filter(|name| told(name)).map(str::to_owned).collect()
+}
+
+/// The launcher's file; its name, where a shell is to look for it.
+fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<PathBuf, PrepareError> {
+    let usual = if program.execution_model == ExecutionModel::SrunMpi { "srun" } else { "mpirun" };
+    let wanted = program.mpirun.as_deref().unwrap_or(usual);
+    let found = match wanted.contains('/') {
+        true => Some(beside(program, wanted)).filter(|path| is_executable(path)),
+        false if in_shell => Some(wanted.into()),
+        false => find_in(environment.get("PATH").unwrap_or_default(), wanted),
+    };
+    found.ok_or_else(|| {
+        wrong(format!(
+            "the command \"{wanted}\", which starts \"{}\" with MPI ({}), is not there; install it, load its module under \
+             \"modules:\", or name another in \"mpirun: {{{}: COMMAND}}\" under \"ligament:\"",
+            program.name,
+            program.execution_model.name(),
+            program.name
+        ))
+    })
+}
+
+fn mpirun(
+    program: &Program,
+    ranks: &Ranks,
+    launcher: &Path,
+    environment: &mut Environment,
+) -> Result<Vec<String>, PrepareError> {
+    let name = &program.name;
+    if let Some(nodes) = ranks.nodes.filter(|&nodes| nodes > 1) {
+        return Err(wrong(format!(
+            "\"{name}\" asks for {nodes} nodes, and all processes that mpirun starts are on one node here; use \
+             execution_model: srunmpi, or ask for mpi_processes"
+        )));
+    }
+    let wanted = match program.execution_model {
+        ExecutionModel::OpenMpi => Flavour::OpenMpi,
+        _ => Flavour::Hydra,
+    };
+    let found = match launcher.is_absolute() {
+        true => Flavour::of(launcher)
+            .map_err(|why| wrong(format!("{why}; load the module of the MPI that \"{name}\" was built with")))?,
+        // A module brings it.
+        false => wanted,
+    };
+    if found != wanted {
+        let (other, advice) = match found {
+            Flavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
+            Flavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
+        };
+        return Err(wrong(format!(
+            "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with that, or name \
+             the right command in \"mpirun:\" under \"ligament:\"",
+            program.execution_model.name(),
+            launcher.display()
+        )));
+    }
+    let count = ranks.processes.to_string();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Ok(match found {
+        Flavour::OpenMpi => {
+            // Within a job it would start its processes by srun. The run ends what is left, so it need not wait.
+            for (variable, value) in [
+                ("OMPI_MCA_plm", "^slurm"),
+                ("OMPI_MCA_ras", "^slurm"),
+                ("PRTE_MCA_plm", "^slurm"),
+                ("PRTE_MCA_ras", "^slurm"),
+                ("OMPI_MCA_odls_base_sigkill_timeout", "0"),
+            ] {
+                environment.set_default(variable, value);
+            }
+            words(&["-n", &count, "--host", &format!("localhost:{count}"), "--bind-to", "none"])
+        }
+        Flavour::Hydra => {
+            environment.set_default("I_MPI_PIN", "0");
+            words(&["-launcher", "fork", "-rmk", "user", "-bind-to", "none", "-n", &count])
+        }
+    })
+}
+
+fn srun(program: &Program, ranks: &Ranks, environment: &Environment) -> Result<Vec<String>, PrepareError> {
+    let of_slurm = |name: &str| environment.get(name).map(OsStr::to_string_lossy).map(String::from);
+    if of_slurm("SLURM_JOB_ID").is_none() {
+        return Err(wrong(format!(
+            "\"{}\" is to be started by srun, and this is no job of Slurm; begin the run with \"ligament submit\" or in a \
+             job, or use another execution_model",
+            program.name
+        )));
+    }
+    let mut words = vec![
+        format!("--ntasks={}", ranks.processes),
+        format!("--cpus-per-task={}", ranks.threads),
+        "--overlap".to_owned(),
+        "--cpu-bind=none".to_owned(),
+        "--kill-on-bad-exit=1".to_owned(),
+        "--input=none".to_owned(),
+    ];
+    match (ranks.nodes, of_slurm("SLURMD_NODENAME")) {
+        (Some(nodes), _) => words.push(format!("--nodes={nodes}")),
+        (None, Some(here)) => words.extend(["--nodes=1".to_owned(), format!("--nodelist={here}")]),
+        (None, None) => words.push("--nodes=1".to_owned()),
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_model::Reference;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A directory with launchers that say whose they are.
+    struct Ground(PathBuf);
+
+    impl Ground {
+        fn new(test: &str) -> Ground {
+            let path = std::env::temp_dir().join(format!("ligament-mpi-{}-{test}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            for (launcher, says) in
+                [("open/mpirun", "mpirun (Open MPI) 4.1"), ("hydra/mpirun", "HYDRA build details"), ("odd/mpirun", "?")]
+            {
+                let file = path.join(launcher);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+                std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            Ground(path)
+        }
+
+        fn around(
+            &self,
+            launcher: &str,
+            model: ExecutionModel,
+            resources: Resources,
+        ) -> Result<Command, String> {
+            let mut program = Program::new(Reference::new("flow").unwrap());
+            program.execution_model = model;
+            let mut environment = Environment::default();
+            environment.set("PATH", self.0.join(launcher).into_os_string());
+            environment.set("OMPI_COMM_WORLD_RANK", "1");
+            environment.set("OMPI_MCA_btl", "self");
+            let mut words: Vec<OsString> = vec!["/flow".into(), "-v".into()];
+            put_launcher_before(&mut words, &program, resources, &mut environment, false)
+                .map_err(|error| error.0)?;
+            let path = self.0.clone();
+            Ok(Command {
+                program: words.remove(0).into(),
+                arguments: words,
+                environment,
+                directory: path.clone(),
+                output: path,
+            })
+        }
+    }
+
+    impl Drop for Ground {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const FOUR: Resources = Resources::MpiProcesses { mpi_processes: 4, threads_per_mpi_process: 2 };
+
+    fn said(command: &Command) -> String {
+        let words: Vec<_> = command.arguments.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn each_mpi_is_told_how_many_processes_there_are_and_that_it_binds_none() {
+        let ground = Ground::new("each");
+        let open = ground.around("open", ExecutionModel::OpenMpi, FOUR).unwrap();
+        assert_eq!(open.program, ground.0.join("open/mpirun"));
+        assert_eq!(said(&open), "-n 4 --host localhost:4 --bind-to none /flow -v");
+        assert_eq!(own_program(&open), Path::new("/flow"));
+        for model in [ExecutionModel::Mpich, ExecutionModel::IntelMpi] {
+            let hydra = ground.around("hydra", model, FOUR).unwrap();
+            assert_eq!(said(&hydra), "-launcher fork -rmk user -bind-to none -n 4 /flow -v");
+            assert_eq!(hydra.environment.get("OMP_NUM_THREADS").unwrap(), "2");
+        }
+        let direct = ground.around("nowhere", ExecutionModel::Direct, FOUR).unwrap();
+        assert_eq!(own_program(&direct), Path::new("/flow"));
+        assert_eq!((direct.program, direct.arguments), ("/flow".into(), vec!["-v".into()]));
+    }
+
+    #[test]
+    fn what_a_launcher_has_told_the_agent_is_not_told_to_the_instance() {
+        let open = Ground::new("told").around("open", ExecutionModel::OpenMpi, FOUR).unwrap();
+        assert_eq!(open.environment.get("OMPI_COMM_WORLD_RANK"), None);
+        assert_eq!(open.environment.get("OMPI_MCA_btl").unwrap(), "self");
+        assert_eq!(open.environment.get("OMPI_MCA_plm").unwrap(), "^slurm");
+        assert_eq!(open.environment.get(ENV_RANKS).unwrap(), "4");
+    }
+
+    #[test]
+    fn a_launcher_that_is_missing_or_another_s_is_refused_by_name() {
+        let ground = Ground::new("refused");
+        let why = |launcher, model, resources| ground.around(launcher, model, resources).unwrap_err();
+        assert!(why("nowhere", ExecutionModel::OpenMpi, FOUR).contains("is not there; install it"));
+        assert!(why("hydra", ExecutionModel::OpenMpi, FOUR).contains("MPICH's or Intel MPI's"));
+        assert!(why("open", ExecutionModel::Mpich, FOUR).contains("is Open MPI's"));
+        assert!(why("odd", ExecutionModel::OpenMpi, FOUR).contains("neither Open MPI's nor MPICH's (it says \"?\")"));
+        let nodes = Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 2, threads_per_mpi_process: 1 };
+        assert!(why("open", ExecutionModel::OpenMpi, nodes).contains("asks for 2 nodes"));
+    }
+
+    #[test]
+    fn srun_is_told_all_but_only_within_a_job() {
+        let ranks = Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
+        let program = Program::new(Reference::new("flow").unwrap());
+        let mut environment = Environment::default();
+        assert!(srun(&program, &ranks, &environment).unwrap_err().0.contains("no job of Slurm"));
+        environment.set("SLURM_JOB_ID", "7");
+        environment.set("SLURMD_NODENAME", "n1");
+        let words = srun(&program, &ranks, &environment).unwrap().join(" ");
+        assert!(words.starts_with("--ntasks=6 --cpus-per-task=4 --overlap") && words.ends_with("--nodes=2"), "{words}");
+        let words = srun(&program, &Ranks::of(FOUR), &environment).unwrap().join(" ");
+        assert!(words.starts_with("--ntasks=4") && words.ends_with("--nodes=1 --nodelist=n1"), "{words}");
+    }
+}

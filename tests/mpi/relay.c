@@ -1,0 +1,85 @@
+// All ranks get an array, each multiplies its part of it, and rank 0 sends what comes of that. The first argument says
+// what is to go wrong, if anything.
+#include <ligament_mpi.h>
+
+#include <signal.h>
+#include <stdio.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define COUNT 1200
+
+static int fail(const char *what, int rank, lig_status status, const lig_error *error) {
+    fprintf(stderr, "rank %d, %s: %s: %s\n", rank, what, lig_status_name(status), error->message);
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    const char *mode = argc > 1 ? argv[1] : "well";
+    lig_port ports[] = {{LIG_F_INIT, "start"}, {LIG_O_F, "end"}};
+    lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 2};
+    static double field[COUNT], whole[COUNT];
+    int rank, ranks, pass = 0, threads = 1;
+    lig_mpi_instance *all;
+    lig_error error = {""};
+    lig_status status;
+    bool again;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (strcmp(mode, "alone") == 0) {
+        // Every rank for itself: only rank 0 may.
+        lig_instance *own = NULL;
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) sleep(1);
+        status = lig_instance_create(&options, &own, &error);
+        return status == LIG_OK ? 0 : fail("create", rank, status, &error);
+    }
+    status = lig_mpi_instance_create(&options, MPI_COMM_WORLD, &all, &error);
+    if (status != LIG_OK) return fail("create", rank, status, &error);
+    if ((lig_mpi_root(all) != NULL) != (rank == 0)) return 9;
+    while ((status = lig_mpi_reuse_instance(all, &again, &error)) == LIG_OK && again) {
+        int part = COUNT / ranks, from = part * rank;
+        lig_array into = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {COUNT}, .data = field};
+        lig_send_options send = {.size = sizeof send};
+        lig_times times;
+        pass++;
+        if (strcmp(mode, "unlike") == 0) {
+            into.shape[0] = 7;
+            status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
+            printf("rank %d got %s: %s\n", rank, lig_status_name(status), error.message);
+            fflush(stdout);
+            continue;
+        }
+        status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
+        if (status != LIG_OK) return fail("receive", rank, status, &error);
+        if (pass == 3 && rank == ranks - 1) {
+            if (strcmp(mode, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 5);
+            if (strcmp(mode, "exit") == 0) exit(3);
+            if (strcmp(mode, "crash") == 0) raise(SIGSEGV);
+        }
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+        for (int i = 0; i < part; i++) {
+#ifdef _OPENMP
+            threads = omp_get_num_threads();
+#endif
+            field[from + i] *= rank + 1;
+        }
+        MPI_Gather(field + from, part, MPI_DOUBLE, whole, part, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        send.timestamp = times.timestamp;
+        if (rank == 0) {
+            lig_array end = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {COUNT}, .data = whole};
+            status = lig_send_array(lig_mpi_root(all), "end", &send, &end, &error);
+            if (status != LIG_OK) return fail("send", rank, status, &error);
+        }
+    }
+    if (status != LIG_OK) return fail("reuse", rank, status, &error);
+    printf("rank %d of %d: %d passes, %d threads\n", rank, ranks, pass, threads);
+    lig_mpi_instance_free(all);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,220 @@
+"""Instances that are MPI programs, started by Open MPI and by MPICH, with the same libligament."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+LIMIT = 60  # s; nothing here takes as long
+
+# By MPI: the compiler, and what the model says.
+MPIS = {
+    "openmpi": ("mpicc.openmpi", "execution_model: openmpi", "  mpirun: {relay: mpirun.openmpi}"),
+    "mpich": ("mpicc.mpich", "execution_model: direct", "  mpich: relay\n  mpirun: {relay: mpirun.mpich}"),
+}
+
+MACRO = """
+import numpy as np
+from ligament import Instance, Message, Operator
+
+instance = Instance({Operator.O_I: ["start"], Operator.S: ["end"]})
+while instance.reuse_instance():
+    ranks, steps = instance.get_setting("ranks", "int"), instance.get_setting("steps", "int")
+    factor = np.repeat(np.arange(1, ranks + 1), 1200 // ranks)
+    for step in range(steps):
+        field = np.random.default_rng(step).random(1200)
+        instance.send("start", Message(step, None, field))
+        end = instance.receive("end")
+        assert end.timestamp == step and np.array_equal(end.data, field * factor), step
+"""
+
+MODEL = """ymmsl_version: v0.1
+model:
+  name: relayed
+  components:
+    macro: {{implementation: macro, ports: {{o_i: start, s: end}}}}
+    relay: {{implementation: relay, ports: {{f_init: start, o_f: end}}}}
+  conduits: {{macro.start: relay.start, relay.end: macro.end}}
+settings: {{ranks: {ranks}, steps: {steps}}}
+implementations:
+  macro: {{executable: {python}, args: macro.py}}
+  relay: {{executable: {program}, args: {mode}, {how}}}
+resources:
+  macro: {{threads: 1}}
+  relay: {{mpi_processes: {ranks}{threads}}}
+ligament:
+{ligament}
+  overcommit: true
+"""
+
+
+def compiled(folder, compiler, *more):
+    built = ROOT / "target/release"
+    program = folder / "relay"
+    subprocess.run([compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *more, HERE / "relay.c", "-o", program,
+                    f"-I{ROOT}/crates/capi/include", f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"],
+                   check=True, env={**os.environ, "CPATH": ""})
+    return program
+
+
+@pytest.fixture(scope="session", params=MPIS)
+def mpi(request, tmp_path_factory):
+    compiler, how, ligament = MPIS[request.param]
+    return request.param, compiled(tmp_path_factory.mktemp(request.param), compiler), how, ligament
+
+
+class Run:
+    """A run that has been started."""
+
+    def __init__(self, ligament, folder, mpi, ranks, mode="well", threads="", program=None, steps=20):
+        name, built, usual, of_ligament = mpi
+        (folder / "macro.py").write_text(MACRO)
+        model = folder / "model.ymmsl"
+        model.write_text(MODEL.format(ranks=ranks, python=sys.executable, program=program or built, mode=mode,
+                                      steps=steps, how=usual, ligament=of_ligament, threads=threads))
+        self.folder = folder / "run"
+        # Open MPI refuses root unless it is told twice; CI is root.
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        self.process = subprocess.Popen([ligament, "run", "--run-dir", self.folder, model], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, **root})
+
+    def end(self):
+        said, _ = self.process.communicate(timeout=LIMIT)
+        return self.process.returncode, said
+
+    def output(self):
+        return (self.folder / "instances/relay/output.log").read_text()
+
+    def record(self):
+        return json.loads((self.folder / "run.json").read_text())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_all_ranks_take_part_with_either_mpi(ligament, tmp_path, mpi, ranks):
+    run = Run(ligament, tmp_path, mpi, ranks)
+    status, said = run.end()
+    assert status == 0, said
+    lines = sorted(line for line in run.output().splitlines() if line.startswith("rank"))
+    assert lines == [f"rank {rank} of {ranks}: 20 passes, 1 threads" for rank in range(ranks)]
+
+
+def test_ranks_have_the_threads_that_the_model_asks_for(ligament, tmp_path, mpi):
+    program = compiled(tmp_path, MPIS[mpi[0]][0], "-fopenmp")
+    run = Run(ligament, tmp_path, mpi, 2, threads=", threads_per_mpi_process: 3", program=program)
+    status, said = run.end()
+    assert status == 0, said
+    assert run.output().count("20 passes, 3 threads") == 2
+
+
+def test_all_ranks_get_the_same_status_and_text(ligament, tmp_path, mpi):
+    run = Run(ligament, tmp_path, mpi, 4, mode="unlike")
+    run.end()
+    texts = re.findall(r"rank (\d) got (.*)", run.output())
+    assert {rank for rank, _ in texts} == {"0", "1", "2", "3"}
+    assert len({text for _, text in texts}) == 1, texts
+    assert "1200" in texts[0][1] and "7" in texts[0][1]
+
+
+def test_another_rank_that_makes_an_instance_is_told_who_speaks(ligament, tmp_path, mpi):
+    run = Run(ligament, tmp_path, mpi, 2, mode="alone")
+    status, _ = run.end()
+    assert status == 1
+    assert "this is rank 1 of the 2 of relay, and rank 0 speaks for all of them" in run.output()
+
+
+@pytest.mark.parametrize("mode, word", [("abort", "relay"), ("exit", "relay"), ("crash", "relay")])
+def test_a_rank_that_dies_ends_the_run(ligament, tmp_path, mpi, mode, word):
+    run = Run(ligament, tmp_path, mpi, 4, mode=mode)
+    status, said = run.end()
+    assert status == 1 and word in said, said
+    assert nobody_left(run)
+
+
+def descendants(pid):
+    children = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found, left = [], [pid]
+    while left:
+        found += (new := children.get(left.pop(), []))
+        left += new
+    return found
+
+
+def name_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def nobody_left(run, limit=10):
+    """Whether no process works in the run's directory any more."""
+    until = time.monotonic() + limit
+    here = str(run.folder.resolve())
+    while True:
+        left = [cwd for cwd in Path("/proc").glob("[0-9]*/cwd") if os.path.exists(cwd) and here in str(resolved(cwd))]
+        if not left:
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+
+
+def resolved(link):
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize("who", ["relay", "mpirun", "helper"])
+def test_a_killed_rank_launcher_or_helper_ends_the_run_and_leaves_nobody(ligament, tmp_path, mpi, who):
+    names = {"relay": ["relay"], "mpirun": ["mpirun", "mpirun.openmpi", "mpiexec.hydra", "mpirun.mpich", "orterun", "mpirun.openmp"],
+             "helper": ["hydra_pmi_proxy"]}[who]
+    if who == "helper" and mpi[0] == "openmpi":
+        names = ["relay"]  # it has no helper where all is on one machine
+    run = Run(ligament, tmp_path, mpi, 4, steps=10_000_000)
+    until = time.monotonic() + LIMIT
+    while True:
+        found = [pid for pid in descendants(run.process.pid) if name_of(pid) in names]
+        if found:
+            break
+        assert time.monotonic() < until and run.process.poll() is None, run.end()
+        time.sleep(0.002)
+    os.kill(found[-1], signal.SIGKILL)
+    began = time.monotonic()
+    status, said = run.end()
+    assert status == 1 and "relay" in said, said
+    assert time.monotonic() - began < 10
+    assert nobody_left(run)
+
+
+def test_an_mpirun_of_another_mpi_is_refused_before_anything_starts(ligament, tmp_path, mpi):
+    other = {"openmpi": "mpirun.mpich", "mpich": "mpirun.openmpi"}[mpi[0]]
+    mixed = (*mpi[:3], mpi[3].replace(f"mpirun.{mpi[0]}", other))
+    status, said = Run(ligament, tmp_path, mixed, 2).end()
+    assert status != 0 and other in said and ("Open MPI's" in said or "MPICH's" in said), said
+
+
+def test_a_launcher_that_is_not_there_is_named(ligament, tmp_path, mpi):
+    missing = (*mpi[:3], mpi[3].replace(f"mpirun.{mpi[0]}", "mpirun.nowhere"))
+    status, said = Run(ligament, tmp_path, missing, 2).end()
+    assert status != 0 and '"mpirun.nowhere"' in said and "is not there" in said, said
+
+
+def test_the_compilers_are_there():
+    assert all(shutil.which(compiler) for compiler, *_ in MPIS.values())
