@@ -15,7 +15,7 @@ from test_docs import FOLLOWED, PAGES, ROOT, name_of
 CODE = {"c", "cmake", "console", "cpp", "fortran", "java", "make", "python", "rust", "sh", "toml", "yaml"}
 MARK = re.compile(r"<!-- (in part|run by (\S+)) -->\Z")
 HEADERS = "".join(
-    path.read_text() for path in [ROOT / "crates/capi/include/ligament.h", *ROOT.glob("bindings/cpp/include/**/*.hpp")]
+    path.read_text() for path in [*ROOT.glob("crates/capi/include/*.h"), *ROOT.glob("bindings/cpp/include/**/*.hpp")]
 )
 FORTRAN = "".join(path.read_text() for path in ROOT.glob("bindings/fortran/src/**/*.f90"))
 

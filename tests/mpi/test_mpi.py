@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 LIMIT = 60  # s; nothing here takes as long
 
-# By MPI: the compiler, and what the model says.
+# By MPI: what the model says.
 MPIS = {
-    "openmpi": ("mpicc.openmpi", "execution_model: openmpi", "  mpirun: {relay: mpirun.openmpi}"),
-    "mpich": ("mpicc.mpich", "execution_model: direct", "  mpich: relay\n  mpirun: {relay: mpirun.mpich}"),
+    "openmpi": ("execution_model: openmpi", "  mpirun: {relay: mpirun.openmpi}"),
+    "mpich": ("execution_model: direct", "  mpich: relay\n  mpirun: {relay: mpirun.mpich}"),
 }
 
 MACRO = """
@@ -57,19 +56,20 @@ ligament:
 """
 
 
-def compiled(folder, compiler, *more):
+def compiled(folder, mpi, *more, source="relay.c"):
     built = ROOT / "target/release"
-    program = folder / "relay"
-    subprocess.run([compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *more, HERE / "relay.c", "-o", program,
-                    f"-I{ROOT}/crates/capi/include", f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"],
-                   check=True, env={**os.environ, "CPATH": ""})
-    return program
+    compiler, standard = ("mpicc", "c11") if source.endswith(".c") else ("mpicxx", "c++17")
+    # Header files of MPI for C++ have warnings of their own.
+    words = [f"{compiler}.{mpi}", f"-std={standard}", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type", *more,
+             HERE / source, "-o", folder / "relay", f"-I{ROOT}/crates/capi/include", f"-I{ROOT}/bindings/cpp/include",
+             f"-L{built}", "-lligament", f"-Wl,-rpath,{built}"]
+    subprocess.run(words, check=True)
+    return folder / "relay"
 
 
 @pytest.fixture(scope="session", params=MPIS)
 def mpi(request, tmp_path_factory):
-    compiler, how, ligament = MPIS[request.param]
-    return request.param, compiled(tmp_path_factory.mktemp(request.param), compiler), how, ligament
+    return request.param, compiled(tmp_path_factory.mktemp(request.param), request.param), *MPIS[request.param]
 
 
 class Run:
@@ -108,7 +108,7 @@ def test_all_ranks_take_part_with_either_mpi(ligament, tmp_path, mpi, ranks):
 
 
 def test_ranks_have_the_threads_that_the_model_asks_for(ligament, tmp_path, mpi):
-    program = compiled(tmp_path, MPIS[mpi[0]][0], "-fopenmp")
+    program = compiled(tmp_path, mpi[0], "-fopenmp")
     run = Run(ligament, tmp_path, mpi, 2, threads=", threads_per_mpi_process: 3", program=program)
     status, said = run.end()
     assert status == 0, said
@@ -216,5 +216,21 @@ def test_a_launcher_that_is_not_there_is_named(ligament, tmp_path, mpi):
     assert status != 0 and '"mpirun.nowhere"' in said and "is not there" in said, said
 
 
-def test_the_compilers_are_there():
-    assert all(shutil.which(compiler) for compiler, *_ in MPIS.values())
+@pytest.mark.parametrize("language", ["cpp", "python"])
+def test_other_languages_do_as_c_does(ligament, tmp_path, mpi, language):
+    if language == "cpp":
+        program, arguments = compiled(tmp_path, mpi[0], source="relay.cpp"), ""
+    else:
+        program, arguments = sys.executable, f"{HERE / 'relay.py'} "
+    for mode, wanted in [("well", 0), ("unlike", 1)]:
+        folder = tmp_path / mode
+        folder.mkdir()
+        run = Run(ligament, folder, mpi, 3, mode=f"{arguments}{mode}", program=program)
+        status, said = run.end()
+        assert status == wanted, said
+        if mode == "well":
+            lines = sorted(line for line in run.output().splitlines() if line.startswith("rank"))
+            assert lines == [f"rank {rank} of 3: 20 passes, 1 threads" for rank in range(3)]
+        else:
+            texts = re.findall(r"rank \d got (.*)", run.output())
+            assert len(texts) >= 3 and len(set(texts)) == 1, texts

@@ -128,17 +128,11 @@ static inline void lig_mpi_release(lig_mpi_instance *all) {
     free(all);
 }
 
-// Collective. Joins the run as `lig_instance_create` does. All ranks of `comm` take part, for which a communicator of
-// the instance's own is made. Free it with `lig_mpi_instance_free`.
-//
-// As `lig_instance_create`; `LIG_ERR_OUT_OF_MEMORY`. `options` counts on rank 0 only.
-static inline lig_status lig_mpi_instance_create(const lig_instance_options *options, MPI_Comm comm,
-                                                 lig_mpi_instance **instance, lig_error *error) {
+// Collective. What the ranks of `comm` share, without an instance.
+static inline lig_status lig_mpi_ranks_create(MPI_Comm comm, lig_mpi_instance **ranks, lig_error *error) {
     lig_mpi_instance *all = (lig_mpi_instance *)calloc(1, sizeof *all);
     int lacking = all == NULL, anywhere = 0, first = -1, rank = 0;
-    lig_mpi_outcome outcome;
-    lig_error own;
-    *instance = NULL;
+    *ranks = NULL;
     MPI_Allreduce(&lacking, &anywhere, 1, MPI_INT, MPI_MAX, comm);
     if (anywhere) {
         free(all);
@@ -161,6 +155,21 @@ static inline lig_status lig_mpi_instance_create(const lig_instance_options *opt
         if (all->rank == 0) __atomic_store_n(all->word, 0, __ATOMIC_SEQ_CST);
         MPI_Barrier(all->node);
     }
+    *ranks = all;
+    return LIG_OK;
+}
+
+// Collective. Joins the run as `lig_instance_create` does. All ranks of `comm` take part, for which a communicator of
+// the instance's own is made. Free it with `lig_mpi_instance_free`.
+//
+// As `lig_instance_create`; `LIG_ERR_OUT_OF_MEMORY`. `options` counts on rank 0 only.
+static inline lig_status lig_mpi_instance_create(const lig_instance_options *options, MPI_Comm comm,
+                                                 lig_mpi_instance **instance, lig_error *error) {
+    lig_mpi_instance *all;
+    lig_mpi_outcome outcome;
+    lig_error own;
+    *instance = NULL;
+    if (lig_mpi_ranks_create(comm, &all, error) != LIG_OK) return LIG_ERR_OUT_OF_MEMORY;
     memset(&outcome, 0, sizeof outcome);
     memset(&own, 0, sizeof own);
     if (all->rank == 0) outcome.status = lig_instance_create(options, &all->instance, &own);
@@ -208,26 +217,31 @@ static inline lig_status lig_mpi_receive(lig_mpi_instance *all, const char *port
     return status;
 }
 
+// Collective. Gives rank 0's elements to all ranks.
+static inline void lig_mpi_give_to_all(const lig_mpi_instance *all, const lig_array *array) {
+    uint64_t bytes = lig_dtype_size(array->dtype), done = 0;
+    uint32_t i;
+    for (i = 0; i < array->ndim; i++) bytes *= array->shape[i];
+    while (done < bytes) {
+        // MPI counts in int.
+        uint64_t piece = bytes - done < (1u << 30) ? bytes - done : (1u << 30);
+        MPI_Bcast((char *)array->data + done, (int)piece, MPI_BYTE, 0, all->comm);
+        done += piece;
+    }
+}
+
 // Collective. As `lig_receive_into`, on all ranks: each gives memory of its own, of the same type and shape.
 static inline lig_status lig_mpi_receive_into(lig_mpi_instance *all, const char *port,
                                               const lig_receive_options *options, const lig_array *into,
                                               lig_times *times, lig_error *error) {
     lig_mpi_outcome outcome;
     lig_status status;
-    uint64_t bytes = lig_dtype_size(into->dtype), done = 0;
-    uint32_t i;
     memset(&outcome, 0, sizeof outcome);
     if (all->rank == 0) outcome.status = lig_receive_into(all->instance, port, options, into, &outcome.times, error);
     status = lig_mpi_share(all, &outcome, error);
     if (status != LIG_OK) return status;
     if (times) *times = outcome.times;
-    for (i = 0; i < into->ndim; i++) bytes *= into->shape[i];
-    while (done < bytes) {
-        // MPI counts in int.
-        uint64_t piece = bytes - done < (1u << 30) ? bytes - done : (1u << 30);
-        MPI_Bcast((char *)into->data + done, (int)piece, MPI_BYTE, 0, all->comm);
-        done += piece;
-    }
+    lig_mpi_give_to_all(all, into);
     return LIG_OK;
 }
 

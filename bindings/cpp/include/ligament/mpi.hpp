@@ -1,0 +1,117 @@
+// One instance for all ranks of an MPI program. Include it beside ligament.hpp, where MPI is there (mpi.h).
+#ifndef LIGAMENT_MPI_HPP
+#define LIGAMENT_MPI_HPP
+
+#include <ligament_mpi.h>
+
+#include <cstdio>
+
+#include "ligament.hpp"
+
+namespace ligament::mpi {
+
+// An instance of which each rank of a communicator is a part. Rank 0 speaks for it. The functions here are collective:
+// all ranks call them together, and all get the same result or throw the same error. Everything else is rank 0's, through
+// root(). While rank 0 waits for a message the other ranks sleep, and let MPI go on every 10 ms. Destroy it before
+// MPI_Finalize, on all ranks.
+class Instance {
+public:
+    // Joins the run, with the ports that the model gives it. Throws RegistrationError.
+    explicit Instance(MPI_Comm comm = MPI_COMM_WORLD) { join(comm, [] { return ligament::Instance(); }); }
+    // The same, with the ports that this code has, which must fit the model's.
+    explicit Instance(const Ports &ports, MPI_Comm comm = MPI_COMM_WORLD, Flags flags = {}) {
+        join(comm, [&] { return ligament::Instance(ports, flags); });
+    }
+
+    // The instance, for all that is not collective; null on all ranks but 0.
+    ligament::Instance *root() noexcept { return own_ ? &*own_ : nullptr; }
+    // The communicator of all ranks, which is the instance's own.
+    MPI_Comm comm() const noexcept { return ranks_->comm; }
+    // This rank.
+    int rank() const noexcept { return ranks_->rank; }
+
+    // Whether to go through the execution loop (again).
+    bool reuse_instance() {
+        return together([&](lig_mpi_outcome &outcome) { outcome.again = own_->reuse_instance(); }).again != 0;
+    }
+
+    // Receives a message, which rank 0 gets; the others get none.
+    std::optional<Message> receive(Name port, Slot slot = {}) {
+        std::optional<Message> message;
+        together([&](lig_mpi_outcome &) { message.emplace(own_->receive(port, slot)); });
+        return message;
+    }
+
+    // Receives an array into that of each rank, which all have the same type and shape.
+    template <class T>
+    Times receive_into(Name port, const ArrayRef<T> &into, Slot slot = {}) {
+        const lig_mpi_outcome outcome = together([&](lig_mpi_outcome &told) {
+            const Times times = own_->receive_into(port, into, slot);
+            told.times.timestamp = times.timestamp;
+            told.times.has_next_timestamp = times.next_timestamp.has_value();
+            told.times.next_timestamp = times.next_timestamp.value_or(0.0);
+        });
+        into.lend([&](const lig_array *array) { lig_mpi_give_to_all(ranks_.get(), array); });
+        return Times(outcome.times);
+    }
+
+    // The same for an array of one dimension, as long as the vectors are.
+    template <class T>
+    Times receive_into(Name port, std::vector<T> &into, Slot slot = {}) {
+        return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
+    }
+
+    // Ends the instance.
+    void finish() {
+        together([&](lig_mpi_outcome &) { own_->finish(); });
+    }
+
+private:
+    struct Release {
+        void operator()(lig_mpi_instance *ranks) const noexcept { lig_mpi_release(ranks); }
+    };
+
+    template <class Make>
+    void join(MPI_Comm comm, Make make) {
+        lig_mpi_instance *ranks = nullptr;
+        lig_error error{};
+        const lig_status status = lig_mpi_ranks_create(comm, &ranks, &error);
+        if (status != LIG_OK) detail::fail(status, error.message);
+        ranks_.reset(ranks);
+        together([&](lig_mpi_outcome &) { own_.emplace(make()); });
+    }
+
+    // Lets rank 0 call, and tells all what came of it. What is no Error of ours is thrown on rank 0, and is a PanicError on
+    // the others.
+    template <class Call>
+    lig_mpi_outcome together(Call call) {
+        lig_mpi_outcome outcome{};
+        lig_error error{};
+        std::exception_ptr other;
+        if (ranks_->rank == 0) {
+            const auto failed = [&](lig_status status, const char *text) {
+                outcome.status = status;
+                std::snprintf(error.message, sizeof error.message, "%s", text);
+            };
+            try {
+                call(outcome);
+            } catch (const Error &thrown) {
+                failed(thrown.status(), thrown.what());
+            } catch (...) {
+                other = std::current_exception();
+                failed(LIG_ERR_PANIC, "rank 0 met an error that is none of Ligament's");
+            }
+        }
+        const lig_status status = lig_mpi_share(ranks_.get(), &outcome, &error);
+        if (other) std::rethrow_exception(other);
+        if (status != LIG_OK) detail::fail(status, error.message);
+        return outcome;
+    }
+
+    std::unique_ptr<lig_mpi_instance, Release> ranks_;
+    std::optional<ligament::Instance> own_;
+};
+
+}  // namespace ligament::mpi
+
+#endif

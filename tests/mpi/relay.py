@@ -1,0 +1,27 @@
+"""As relay.c, in Python."""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+from ligament import Message, Operator, UnexpectedError
+from ligament.mpi import Instance
+
+all_ranks = Instance({Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
+rank, ranks, passes = all_ranks.comm.rank, all_ranks.comm.size, 0
+while all_ranks.reuse_instance():
+    passes += 1
+    if sys.argv[1:] == ["unlike"]:
+        try:
+            all_ranks.receive_into("start", np.empty(7))
+        except UnexpectedError as error:
+            print(f"rank {rank} got unexpected: {error}", flush=True)
+        continue
+    start = all_ranks.receive_all("start")
+    part = start.data.size // ranks
+    own = start.data[rank * part:(rank + 1) * part] * (rank + 1)
+    whole = all_ranks.comm.gather(own, root=0)
+    if all_ranks.root:
+        all_ranks.root.send("end", Message(start.timestamp, data=np.concatenate(whole)))
+print(f"rank {rank} of {ranks}: {passes} passes, 1 threads", flush=True)
