@@ -1,5 +1,9 @@
-//! Where an agent listens: at a socket in a directory that only its user may enter, made for it and gone with it; or, where
-//! no such directory can be had, at an abstract name, at which strangers can knock.
+//! Where an agent listens: at a socket in a directory that only its user may enter, made for it and removed
+//! with it. If no such directory can be had, at an abstract name, which strangers can connect to.
+//!
+//! An abstract socket disappears with its process, but every user may connect to it, and may take its name
+//! afterwards. `TMPDIR` or `/tmp` is tried before `XDG_RUNTIME_DIR`, because that is removed when the user logs
+//! out. The guard removes the directory if the agent cannot. Clients check who answers in any case.
 
 use crate::sys::random_hex;
 use ligament_launch::Guard;

@@ -1,5 +1,5 @@
-//! The carrier as its agent sees it. Nothing here waits for the carrier's threads: these may be waiting for an answer of
-//! the agent, in whose loop the calls are made.
+//! The carrier as its agent sees it. Nothing here waits for the carrier's threads, because they may be waiting
+//! for an answer from the agent, in whose loop these calls are made.
 
 use crate::threads::{endpoint_thread, paths_thread, Order, Shared};
 use crate::{Heard, Paths};

@@ -1,4 +1,4 @@
-//! What a carrier has to say to the agent around it.
+//! What a carrier reports to its agent.
 
 use ligament_net::Event;
 

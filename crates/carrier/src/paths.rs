@@ -1,4 +1,4 @@
-//! The paths to other domains, as the carrier uses them: those of `ligament-net`, or, in tests, others.
+//! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
 use ligament_net::{Cargo, Event, MessageId, Nanos, Net};
 use std::net::SocketAddr;

@@ -1,8 +1,16 @@
-//! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets; whoever wakes takes
-//! the lock and does all there is to do, in both directions, so that a message costs one wake-up. A futex cannot be waited
-//! for beside sockets, hence two. It is kept all the same, since it needs no descriptor that is passed to every process,
-//! looks to senders as every doorbell does, and is rung only when its owner is parked; the owner of an eventfd beside
-//! sockets would have to say that as well. The eventfd that there is, is for the agent's orders.
+//! The two threads of a carrier. One sleeps on the endpoint's doorbell, the other waits for sockets. Whichever
+//! wakes takes the lock and does all the work, in both directions, so a message costs one wake-up in each
+//! agent. The agent's loop never holds this lock, because the carrier may be waiting for the agent's answer.
+//!
+//! There are two threads because a futex cannot be waited for together with sockets. The futex is kept all the
+//! same: it needs no descriptor in every process, senders ring it like any other doorbell, and it is rung only
+//! when its owner is parked. With an eventfd, the owner would have to announce that as well. A thread costs
+//! nothing while it sleeps. (There is an eventfd; it is for the agent's orders.)
+//!
+//! After moving messages, a thread looks on for 100 µs before it sleeps, and yields after each look. If that
+//! has not paid lately, it is tried one time in sixteen; if somebody computes on this core, not at all
+//! (`turns`). While one thread is awake, nobody rings the doorbell. If both are awake, the one of the sockets
+//! looks on, because the kernel wakes that one in any case.
 
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};

@@ -1,9 +1,13 @@
-//! Whose turn it is: one call at a time may use an instance. Rust's own borrows say so at compile time; a face of another
-//! language asks here at each call, and refuses a call that comes while another is in progress.
+//! Whose turn it is: one call at a time may use an instance. Rust's own borrows say so at compile time; a face
+//! of another language asks here at each call, and refuses a call that comes while another is in progress.
 //!
-//! A locked instruction for each call would cost a tenth of an ordinary message. So the thread that made the instance
-//! notes its calls with plain stores (`own`), until another thread makes a call: that one takes the privilege away for
-//! good, with a barrier on the owner's processor, and from then on all take turns by a compare-and-swap (`shared`).
+//! A locked instruction for each call would cost a tenth of an ordinary message. So the thread that made the
+//! instance notes its calls with plain stores (`own`), until another thread makes a call: that one takes the
+//! privilege away for good, with a barrier on the owner's processor, and from then on all take turns by a
+//! compare-and-swap (`shared`).
+//!
+//! `lig_run_submodel` and `lig_run_light` count as calls in progress, except while they are in a function that
+//! may use the instance.
 
 use crate::error::Error;
 use crate::sys;

@@ -1,4 +1,4 @@
-//! Why a program failed, as far as what it printed tells: the line that says it, and what a user can do about it.
+//! Why a program failed, as far as its output tells: the line that says it, and what a user can do.
 
 use crate::ran::Ran;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! From a program as the model describes it to a command with everything resolved: which file, which arguments,
-//! which environment, where. Nothing is started here, so that a missing program is found before any runs.
+//! which environment, which directory. Nothing is started here, so a missing program is found before any other
+//! runs.
 
 use crate::environment::{expand, Environment};
 use crate::mpi;

@@ -1,5 +1,5 @@
-//! All processes that come from this one, as `/proc` has them, and their end. A subreaper sees every one of them: what
-//! loses its parent becomes the subreaper's child, whatever session or group it has put itself into.
+//! All descendants of this process, as `/proc` shows them, and how to end them. A subreaper sees every one of
+//! them: a process that loses its parent becomes the subreaper's child, whatever session or group it is in.
 
 use rustix::io::Errno;
 use rustix::process::{getpid, kill_process, wait, Pid, Signal, WaitOptions};

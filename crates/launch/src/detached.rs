@@ -1,4 +1,6 @@
-//! A process that goes on without its terminal: one in a session of its own, and one whose terminal has gone away.
+//! A process that goes on without its terminal: one that is forked into a session of its own
+//! (`ligament run --detach`, before there is a second thread), and one whose terminal goes away (SIGHUP), which
+//! sends its output to a file from then on.
 
 use crate::sys::{self, Side};
 use rustix::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! The environment of an instance: what the program adds to what it starts from, and `${NAME}` in arguments.
+//! The environment of an instance: the variables that its program adds, and `${NAME}` in arguments.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

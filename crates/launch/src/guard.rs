@@ -1,5 +1,12 @@
-//! The guard, seen from the run: a small process that starts the instances, tells how they end, and outlives this
-//! one. If this one is killed, it ends all that came of the run, grandchildren too, and writes down why.
+//! The guard as the run sees it: a small process that starts the instances, reports how they end, and outlives
+//! this process. If this process is killed, the guard ends everything that the run started, grandchildren too,
+//! and writes down why.
+//!
+//! `ligament run` forks it first of all, before there is an event loop, shared memory or a second thread; every
+//! agent on another machine has one as well. At the end of a run the guard ends what is left, then the run
+//! writes its record, and only then does the guard exit. So at every moment one of the two can say what became
+//! of the run. If the head is killed, its guard tells the other agents, at the addresses noted as they joined
+//! (`Guard::notes`). If an agent is killed, its guard tells the head.
 
 use crate::command::Command;
 use crate::descendants::end_descendants;

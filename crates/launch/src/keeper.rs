@@ -1,5 +1,7 @@
-//! The guard's own process: it starts the instances and tells how they ended. It is a subreaper, so whatever comes of
-//! them stays its descendant; and it outlives the run's process, whose end it notices by itself.
+//! The guard's own process. It starts the instances as its own children and reports how they ended. It reads
+//! all pending orders before it carries out any, so an order to end overtakes starts that are still pending. It
+//! is a subreaper: whatever an instance forks stays its descendant. It outlives the run's process, and notices
+//! the end of that process by itself.
 
 use crate::descendants::end_descendants;
 use crate::guard::remove_socket;

@@ -1,4 +1,4 @@
-//! What a run and its guard say to each other: frames of fields, over a pair of Unix sockets.
+//! The protocol between a run and its guard: frames of fields, over a pair of Unix sockets.
 
 use crate::command::Command;
 use crate::environment::Environment;

@@ -1,4 +1,4 @@
-//! What is known, once a run's own process is gone without a word, of how it ended and what it left.
+//! What is known of a run whose own process disappeared without a word: how it ended and what it left.
 
 use crate::process::{describe_signal, Ended};
 use crate::sys;

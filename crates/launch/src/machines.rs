@@ -1,5 +1,5 @@
-//! Which machines a run uses, and what starts its agents there: those that the user lists, else those of the site, else
-//! those of the job that this process is part of, else only this one.
+//! Which machines a run uses, and what starts its agents there: the machines that the user lists, else those of
+//! the site, else those of the job that this process belongs to, else this one alone.
 
 use crate::agents::Expected;
 use crate::nodes::{allocation, position, Allocation, Node};

@@ -1,5 +1,6 @@
-//! Which domain each instance runs in, and on which cores: from what the model's instances need and what the nodes
-//! have. A pure function; nothing is started or asked here.
+//! Which domain each instance runs in, and on which cores, from what instances need and what nodes have. This
+//! is a pure function: it starts and asks nothing. `ligament submit` uses it too, to find how many nodes a
+//! model needs.
 
 use ligament_model::{LigamentOptions, Resolved, Resources};
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! What programs print, as people may be shown it: without control sequences, in lines that are not too long. A file keeps
-//! what was printed.
+//! Output of programs, made fit to show: without control sequences, with long lines cut. Files keep the
+//! original.
 
 /// The longest line that is shown of what a program printed, characters.
 pub const LONGEST: usize = 400;

@@ -1,4 +1,5 @@
-//! Processes of instances: started in a group of their own, tied to the thread that starts them, ended together.
+//! Processes of instances: each starts in a group of its own, is tied to the thread that starts it, and is
+//! ended with its group.
 
 use crate::command::Command;
 use crate::ran::why_not;

@@ -1,4 +1,4 @@
-//! What really runs when a program is started: an interpreter, if the file is a script.
+//! What really runs when a program is started: for a script, its interpreter.
 
 use crate::command::Command;
 use crate::mpi::own_program;

@@ -1,5 +1,6 @@
-//! The unsafe part: forking the guard, what a process does between its birth and its program, and the few calls of the
-//! system that only C's library offers.
+//! The unsafe part: forking the guard; what a process does between its fork and its program (`Birth`), while it
+//! shares the guard's memory so that nothing is copied; and the few system calls that only the C library
+//! offers.
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};

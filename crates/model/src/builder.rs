@@ -1,4 +1,4 @@
-//! A model made in code instead of a file.
+//! A model built in code instead of read from a file.
 
 use crate::configuration::Configuration;
 use crate::expand::{ExpandOptions, Resolved};

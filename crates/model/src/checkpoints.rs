@@ -1,5 +1,5 @@
-//! When a run saves its state, and what it goes on from. Read, merged and kept; a run cannot do it yet, so the check
-//! refuses a model that asks for it (`ligament-analysis`, `notyet`).
+//! When a run saves its state, and what it resumes from. This is read, merged and kept; a run cannot do it yet,
+//! so the check refuses a model that asks for it (`ligament-analysis`, `notyet`).
 
 use crate::problem::At;
 

@@ -1,4 +1,4 @@
-//! All that one or several model files say together.
+//! The contents of one or several model files together.
 
 use crate::checkpoints::{Checkpoints, Resume};
 use crate::graph::{Model, SETTINGS_PORT};

@@ -1,5 +1,5 @@
-//! Custom implementations: another program or model for a component, at any depth, without touching other
-//! uses of the models on the way.
+//! Custom implementations: another program or model for one component, at any depth. Other uses of the same
+//! nested model stay as they are.
 
 use crate::configuration::Configuration;
 use crate::identity::{Identifier, Part, Reference};

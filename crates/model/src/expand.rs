@@ -1,5 +1,5 @@
-//! From a configuration to what a run consists of: instances with ports, and one channel for every pair of
-//! ends that exchange messages. Linear in the size of the result.
+//! From a configuration to the parts of a run: instances with ports, and one channel for each pair of ends that
+//! exchange messages. The time is linear in the size of the result.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::flatten::{too_large, FlatComponent, FlatConduit, FlatModel, FEWER, FEWER_OR_ALLOWED};

@@ -1,5 +1,5 @@
-//! From nested models to one flat graph: components that models implement give way to the components in
-//! them, and conduits through model ports become one.
+//! From nested models to one flat graph: a component that a model implements is replaced by the components of
+//! that model, and conduits that meet at a model's port become one.
 
 use crate::configuration::Configuration;
 use crate::graph::{ConduitFilter, Model, Ports};

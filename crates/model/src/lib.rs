@@ -1,6 +1,6 @@
-//! What a coupled model is: components with ports, joined by conduits; programs, settings and resources.
-//! Reads and writes yMMSL v0.1 and v0.2, merges files, follows imports, and expands a model into the
-//! instances and channels of a run. It starts nothing and prints nothing.
+//! A coupled model: components with ports, joined by conduits; programs, settings and resources. This crate
+//! reads and writes yMMSL v0.1 and v0.2, merges files, follows imports, and expands a model into the instances
+//! and channels of a run. It starts nothing and prints nothing.
 
 mod builder;
 mod checkpoints;

@@ -1,5 +1,4 @@
-//! Whether the conduits of a model join ports that exist and fit, and which ports a component has when it
-//! declares none.
+//! Whether conduits join ports that exist and fit, and which ports a component has when it declares none.
 
 use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};

@@ -1,4 +1,4 @@
-//! Writing a configuration as yMMSL v0.2. What is written reads as the same configuration.
+//! Writing a configuration as yMMSL v0.2. Reading the result gives the same configuration.
 
 use crate::checkpoints::CheckpointRule;
 use crate::configuration::Configuration;

@@ -1,6 +1,6 @@
-//! YAML text as a tree whose every node knows its line and column. Depth, size and alias expansion are
-//! bounded, because model files come from strangers. Scalars mean what the yMMSL reference makes of them:
-//! YAML 1.1 integers and nulls, YAML 1.2 floats and booleans.
+//! YAML text as a tree whose nodes know their line and column. Depth, size and alias expansion are bounded,
+//! because model files come from strangers. Scalars are read as the yMMSL reference reads them: YAML 1.1
+//! integers and nulls, YAML 1.2 floats and booleans.
 
 use crate::problem::{At, Problem};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};

@@ -1,4 +1,4 @@
-//! What `Net` asks of whoever owns the messages: their bytes, and memory for those that arrive.
+//! What `Net` needs from the owner of the messages: their bytes, and memory for those that arrive.
 
 use ligament_path::MessageId;
 use std::io::IoSlice;

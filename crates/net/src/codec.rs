@@ -1,5 +1,6 @@
-//! Pieces made smaller: by LZ4 or Zstandard, after the bytes of numbers were sorted by their place in the number. A
-//! piece that does not get smaller is sent as it is. `pays` says for which conduits it is tried at all.
+//! Compression of pieces, by LZ4 or Zstandard. The bytes of numbers are first sorted by their place in the
+//! number. A piece that does not get smaller is sent as it is. `pays` decides for which conduits compression is
+//! tried at all.
 
 use crate::pays::{Pays, Verdict};
 use crate::{Cargo, Compression};

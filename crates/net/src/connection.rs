@@ -1,4 +1,4 @@
-//! One socket, as it is or with TLS around it: bytes in, bytes out, and whether more would go without waiting.
+//! One socket, plain or with TLS: bytes in, bytes out, and whether more would go without waiting.
 
 use crate::tls::Tls;
 use rustix::io::Errno;

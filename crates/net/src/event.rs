@@ -1,4 +1,4 @@
-//! What `Net` has to say about its paths.
+//! What `Net` reports about its paths.
 
 use ligament_path::StreamId;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What fuzz targets try: everything here that reads what strangers may have said.
+//! Entry points for fuzz targets: everything here that parses bytes from strangers.
 
 use crate::codec::Codec;
 use crate::greeting::{welcomed, Hello, HELLO_BYTES, WELCOME_BYTES};

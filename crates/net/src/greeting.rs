@@ -1,5 +1,5 @@
-//! The three messages by which two ends know each other before anything of a path is spoken: the dialler's hello, the
-//! listener's welcome, the dialler's proof. No I/O. Their bytes are in `docs/reference/path.md`.
+//! The three messages by which two ends identify each other before a path carries anything: the dialler's
+//! hello, the listener's welcome, the dialler's proof. No I/O. Their bytes are in `docs/reference/path.md`.
 
 use crate::keys::{random, Prover, RunKeys};
 use ligament_path::StreamId;

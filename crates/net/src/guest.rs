@@ -1,4 +1,4 @@
-//! A connection before it is a stream: it is being made, or its ends are finding out who they are. Whoever listens says
+//! A connection that is not a stream yet: it is being made, or its ends are still greeting. A listener says
 //! nothing until the dialler has proved itself.
 
 use crate::connection::{Connection, Got};

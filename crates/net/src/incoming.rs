@@ -1,4 +1,4 @@
-//! What comes on a stream: frames, whose pieces are read straight into the memory of their messages.
+//! Reading a stream: frames, whose pieces are read straight into the memory of their messages.
 
 use crate::codec::Codec;
 use crate::connection::{Connection, Got};

@@ -1,5 +1,5 @@
-//! The invitation to a run: one JSON object that travels by the launcher's channel, or lies in a file that only its
-//! owner can read.
+//! The invitation to a run: one JSON object, which travels by the launcher's channel or lies in a file that
+//! only its owner can read.
 
 use crate::keys::{RunKeys, SECRET_BYTES};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the domains of a run hold in common: one secret, and the keys that follow from it.
+//! What all domains of a run share: one secret, and the keys derived from it.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};

@@ -1,5 +1,7 @@
-//! The last word of a domain whose process is gone: another process, which outlived it, greets another domain in its name,
-//! says why in one sentence, and leaves. It does so by itself, and may wait for it.
+//! The last word of a domain whose process is gone. Another process, which outlived it, greets another domain
+//! in its name (for the same life of the domain), gives the reason in one sentence, and leaves. So a dead agent
+//! is told from a cut cable at once, and only a cut cable is waited for. Unlike the rest of this crate, this
+//! may block.
 
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};

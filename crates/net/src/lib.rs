@@ -1,5 +1,6 @@
-//! What joins two domains, on real sockets: who may come in, encryption, streams that are dialled again after a cut,
-//! compression; all around `ligament_path::Path`, which knows nothing of sockets. No threads, nothing that blocks.
+//! Links between domains over real sockets: who may come in, encryption, streams that are dialled again after a
+//! cut, compression. All of this is around `ligament_path::Path`, which knows nothing of sockets. No threads,
+//! and nothing that blocks.
 #![forbid(unsafe_code)]
 
 mod cargo;

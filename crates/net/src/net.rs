@@ -1,5 +1,5 @@
-//! All paths of one domain. Here: the face, and the order of a turn; `arrivals` has what comes before a connection is a
-//! stream, `streams` what comes after.
+//! All paths of one domain: the public interface, and the order of work within a turn. `arrivals` handles
+//! connections until they are streams, `streams` handles them afterwards.
 
 mod arrivals;
 mod streams;

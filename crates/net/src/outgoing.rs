@@ -1,4 +1,4 @@
-//! What goes out on a stream: as many frames in one call as there are, their bytes straight from where they lie.
+//! Writing a stream: as many frames in one call as there are, their bytes straight from where they lie.
 
 use crate::codec::Codec;
 use crate::connection::Connection;

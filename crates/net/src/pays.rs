@@ -1,5 +1,5 @@
-//! Where compression pays: it is tried, conduit by conduit, while the link is what holds messages up; it is switched off
-//! where it did not help, and tried again ever more rarely.
+//! Where compression pays. It is tried for each conduit while the link limits the speed of messages, is
+//! switched off where it did not help, and is tried again ever more rarely.
 
 use crate::codec::Method;
 use ligament_path::Nanos;

@@ -1,4 +1,4 @@
-//! One path of this domain: its logic, its streams, and, where this end dials, when each stream is dialled again.
+//! One path of this domain: its logic, its streams, and, if this end dials, when to dial each stream again.
 
 use crate::codec::Codec;
 use crate::connection::Connection;

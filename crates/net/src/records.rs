@@ -1,5 +1,10 @@
-//! TLS 1.3 records (RFC 8446, sections 5 and 7.2) with keys that the handshake in `tls` has agreed: sealed straight from
-//! where a message lies, opened in place. Keys are renewed long before their limit.
+//! TLS 1.3 records (RFC 8446, sections 5 and 7.2) with the keys that the handshake in `tls` has agreed on.
+//! Records are sealed straight from where a message lies, and opened in place. Keys are renewed long before
+//! their limit.
+//!
+//! A connection of the TLS library copies what arrives twice and reads 4 KiB at a time; here each byte is
+//! copied once in each direction, and 256 KiB are read at once. Tests play this module against the library's
+//! own connections.
 
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, CHACHA20_POLY1305, NONCE_LEN};
 use rustls::client::ClientConnectionData;

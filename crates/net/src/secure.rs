@@ -1,4 +1,6 @@
-//! TLS 1.3 as runs use it: both ends show the key of the run, raw (RFC 7250), and take no other; nothing is resumed.
+//! TLS 1.3 as runs use it. Both ends show the key of the run as a raw public key (RFC 7250) and accept no
+//! other; nothing is resumed. The key follows from the run's secret, so an invitation is 32 bytes and some
+//! addresses, and nothing parses certificates.
 
 use crate::keys::RunKeys;
 use crate::tls::Tls;

@@ -1,4 +1,4 @@
-//! TLS 1.3 around a socket: `rustls` shakes hands, `records` carries what is said afterwards.
+//! TLS 1.3 around a socket: `rustls` does the handshake, `records` carries everything afterwards.
 
 use crate::records::{Opened, Records, Renewal, HEADER, KINDS, LONGEST};
 use rustls::client::UnbufferedClientConnection;

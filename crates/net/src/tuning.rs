@@ -1,4 +1,4 @@
-//! What can be chosen about paths on sockets.
+//! Options of paths over sockets.
 
 use ligament_path::Nanos;
 

@@ -1,5 +1,5 @@
-//! What arrives: pieces of messages in any order, some of them twice; out come whole messages, once each, those of one
-//! conduit in the order in which they were sent.
+//! What arrives: pieces of messages in any order, some of them twice. Out come whole messages, once each;
+//! messages of one conduit come out in the order in which they were sent.
 
 use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, Number};

@@ -1,6 +1,6 @@
-//! What joins two domains: messages cut into frames, that go to whichever stream is writable, and are put together
-//! again in order, once each, whatever is cut in between. Events in, actions out: nothing here does I/O or reads a
-//! clock. The format is described in `docs/reference/path.md`.
+//! A link between two domains. Messages are cut into frames, which go to whichever stream is writable; at the
+//! other end they are put together again, in order and once each, whatever is cut in between. Events in,
+//! actions out: nothing here does I/O or reads a clock. `docs/reference/path.md` describes the format.
 #![forbid(unsafe_code)]
 
 mod frame;

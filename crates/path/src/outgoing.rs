@@ -1,4 +1,4 @@
-//! What leaves: messages cut into pieces, small ones apart from large ones, and what must be sent once more.
+//! What leaves: messages cut into pieces, small ones apart from large ones, and whatever must be sent again.
 
 use crate::{MessageId, Number};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

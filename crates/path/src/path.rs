@@ -1,4 +1,5 @@
-//! One end of a path: what to write on each stream next, what to make of what was read, and what to do about time.
+//! One end of a path: what to write to each stream next, how to take what was read, and what is due at a given
+//! time.
 
 use crate::frame::{decode_counts, encode_counts, wrong, Count, FrameError, FrameHeader, FrameKind, MAX_PIECE};
 use crate::incoming::{Fate, Inbound};

@@ -1,4 +1,4 @@
-//! One stream of a path: which incarnation of it lives, what is under way on it, what has come.
+//! One stream of a path: its current incarnation, what is unacknowledged on it, and what has arrived.
 
 use crate::{MessageId, Nanos};
 use std::collections::VecDeque;

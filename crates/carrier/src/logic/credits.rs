@@ -1,5 +1,9 @@
-//! Credit of receivers here goes back to the senders elsewhere: at once where a sender may wait for it, with what goes
-//! there anyway, and else after a while. And receivers that have ended, which take everything.
+//! Credit from receivers here to senders elsewhere, and the end of receivers. Both sides count a message alike
+//! (the flag `PLACED` travels for that), so credit is one number from end to end.
+//!
+//! Credit is sent at once if the sender may be blocked: half of the budget is used, or so much that the largest
+//! message would not fit. Otherwise it rides on other traffic, or goes when the carrier looks again, 5 to 100
+//! ms later. A finished receiver grants unlimited credit (`u64::MAX`).
 
 use super::inward::In;
 use super::{Logic, Side, Stage, EVERYTHING};

@@ -1,5 +1,6 @@
-//! From the instances elsewhere to those here: memory for what begins to arrive, in a block of the carrier's own slabs, so
-//! that sockets are read straight into what the receivers map; and publishing it when it is whole.
+//! From instances elsewhere to those here. A message gets a block of the carrier's own slabs as soon as it
+//! begins to arrive, so that sockets are read straight into memory that its receiver maps. It is published when
+//! it is whole, whatever its conduit's budget: the sender has claimed the credit already.
 
 use super::credits::FIRST_PAUSE;
 use super::overlays::decoded;

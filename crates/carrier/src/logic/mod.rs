@@ -1,5 +1,6 @@
-//! What the carrier does with messages, without threads and sockets: from the rings of the instances here to paths, from
-//! paths to the rings; credit the other way; overlays; the ends of receivers. `pass` does all there is to do.
+//! What the carrier does with messages, without threads and sockets: from the rings of the instances here to
+//! paths, from paths to the rings; credit in the other direction; overlays; the ends of receivers. `pass` does
+//! all the work that is due.
 
 mod credits;
 mod inward;

@@ -1,5 +1,6 @@
-//! From the instances here to those elsewhere: messages are taken off the rings and handed to paths, which read them where
-//! they lie, in the senders' own slabs. Credit goes back when the far end has told it.
+//! From the instances here to those elsewhere. Messages are taken off the rings and handed to paths, which read
+//! them where they are, in the senders' own slabs. A block is released when the far end has acknowledged all of
+//! its message; credit goes back when the far end reports it.
 
 use super::overlays::encoded;
 use super::{to_bytes, Logic, Side, Stage, EVERYTHING};

@@ -1,5 +1,6 @@
-//! Settings overlays between domains. A sender numbers its own; between domains each conduit tells those that its messages
-//! need; and here, where one endpoint stands for all senders elsewhere, equal ones get one number.
+//! Settings overlays between domains. Each sender numbers its own overlays from 1. Between domains, a conduit
+//! sends an overlay before the first message that needs it, because order holds within a conduit only. Here one
+//! endpoint stands for all senders elsewhere, so equal overlays get one new number.
 
 use ligament_shm::ShmError;
 use ligament_wire::{decode_body, Bytes, Encoder, Limits, Value, ValueRef};

@@ -1,5 +1,5 @@
-//! The logic between real endpoints and real paths, but without threads, processes and sockets: the test says who moves
-//! next, and what is cut.
+//! The logic between real endpoints and real paths, without threads, processes and sockets. The test decides
+//! who moves next and what is cut.
 
 #[path = "../../../shm/tests/common/mod.rs"]
 mod domain;

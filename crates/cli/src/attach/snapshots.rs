@@ -1,5 +1,6 @@
-//! How a run stands, from its directory alone: who watches writes into one file there, and as long as somebody does, the
-//! manager writes into another how the run stands. So it is the same on the manager's machine and on any other.
+//! How a run stands, from its directory alone. A viewer touches a file there; while it is fresh, the manager
+//! publishes the status in another file. So it works the same on the manager's machine and on any other that
+//! sees the directory; a socket could be reached from its own machine only.
 
 use ligament_manager::{Moment, RunDirectory};
 use serde_json::Value;

@@ -1,9 +1,24 @@
-//! Light components: many instances in one process, driven by the library. Their functions are called when what they
-//! receive is there, so that they never wait and share one thread.
+//! Light components: many instances in one process, driven by the library. Their functions are called when what
+//! they receive is there, so they never wait and share one thread.
 //!
-//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them, and `outside` in it
-//! the way to other processes; `share` is what one instance's calls do; `needs` says what must be there before a function
-//! is called.
+//! `schedule` calls the functions; `hub` is what the instances share, with the `queue`s between them, and
+//! `outside` in it the way to other processes; `share` is what one instance's calls do; `needs` says what must
+//! be there before a function is called.
+//!
+//! The process has one endpoint, whose number is that of the first of its instances; so all others need not
+//! know the difference. Its `Welcome` names all of its instances, their ports, and the channels between them.
+//! Those channels have no ring and no credit word: their messages wait in queues of a few words each, over one
+//! pool. A send always goes through, whatever the budget; an instance that has overdrawn a conduit is not
+//! called again before its receiver has taken enough. When no function can be called, the endpoint waits for
+//! all of them at once.
+//!
+//! Behind the inboxes of its area each instance has a row, a status page of its own. Rows show waits only when
+//! the process goes idle, and all of them confirm together when the agent asks for another look. So the search
+//! for deadlocks treats a light component like an instance that waits for one channel after the other.
+//!
+//! The model names light programs under `ligament: {light: [...]}`, not beside the program: everything beyond
+//! yMMSL stands in one place, and may be a file of its own. Their processes work in `light/<program>/`, because
+//! a directory for each of thousands of instances would cost more than the instances do.
 
 mod hub;
 mod needs;

@@ -1,7 +1,7 @@
-//! Agents within a job of PBS, by `pbs_tmrsh` ("PBS Professional Reference Guide", pbs_tmrsh), and of LSF, by `blaunch`
-//! ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both stand in for ssh, and the batch system sees, counts
-//! and ends what they start. Written against that documentation. Their input is not handed on dependably: the
-//! invitation is a file, which all nodes must see.
+//! Agents in a job of PBS, by `pbs_tmrsh` ("PBS Professional Reference Guide", pbs_tmrsh), and in a job of LSF,
+//! by `blaunch` ("IBM Spectrum LSF 10.1, Command reference", blaunch). Both take the place of ssh, and the
+//! batch system sees, counts and ends what they start. This is written against that documentation. Neither
+//! passes on its input reliably, so the invitation is a file, which all nodes must see.
 
 use super::{AgentCommand, Expected, Launcher, Start};
 use crate::command::quote;

@@ -1,5 +1,10 @@
-//! Starting the agents of a run on other machines. A `Launcher` says which commands do it (`ssh`, `slurm`, `mpirun`,
-//! `batch` for PBS and LSF); `Agents` (in `running`) starts these commands, sees them fail, and ends them.
+//! Starting the agents of a run on other machines. A `Launcher` says which commands do it (`ssh`, `slurm`,
+//! `mpirun`, `batch` for PBS and LSF) and starts nothing, so every word of a command is tested without the
+//! system that would run it. `Agents` (in `running`) starts these commands, sees them fail, and ends them.
+//!
+//! The head starts the commands, not its guard: they are no part of its domain, and what they start elsewhere
+//! has a guard of its own. The invitation, with the run's keys, is the command's input if the launcher hands
+//! that on (ssh, srun), and otherwise a file of mode 0600.
 
 mod batch;
 mod mpirun;

@@ -1,5 +1,5 @@
-//! Agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither gives its input to all, so the
-//! invitation must be a file that all machines see.
+//! Agents by one `mpirun`, of Open MPI or of MPICH (Hydra), with a host file. Neither passes its input to all
+//! processes, so the invitation must be a file that all machines see.
 
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
 use crate::mpi::Flavour;

@@ -1,4 +1,5 @@
-//! The commands that start agents, while they run: each in a group of its own, its output in a file, ended with the run.
+//! The commands that start agents, while they run: each in a process group of its own, its output in a file.
+//! They are ended with the run, and are asked to end when the thread that started them ends.
 
 use super::{AgentCommand, Expected, Launcher, Start};
 use crate::printed;

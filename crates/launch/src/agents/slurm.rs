@@ -1,5 +1,5 @@
-//! Agents by one `srun` within an allocation. It hands this process's environment on, so that what a site wants run
-//! before has been run already; the invitation is its input, which it gives to every task.
+//! Agents by one `srun` within an allocation. It passes on this process's environment, so a site's modules and
+//! commands have run already. The invitation is its input, which it gives to every task.
 
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
 use std::path::Path;

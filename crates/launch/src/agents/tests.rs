@@ -1,4 +1,4 @@
-//! What each launcher would start, word for word. What becomes of it is tested with real ones, in `tests/launch`.
+//! What each launcher would start, word for word. `tests/launch` tests what happens then, with real launchers.
 
 use super::*;
 use std::time::Duration;

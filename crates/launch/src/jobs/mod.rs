@@ -1,4 +1,4 @@
-//! Jobs: the script that a batch system runs a model by (`script`), and Slurm's queue (`slurm`).
+//! Jobs of a batch system: the script of a job (`script`), and Slurm's queue (`slurm`).
 
 mod script;
 mod slurm;

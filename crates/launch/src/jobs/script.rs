@@ -1,4 +1,4 @@
-//! The script of a job of Slurm: what is asked for, what is run before, and `ligament run`.
+//! The script of a Slurm job: its requests, what is run first, and `ligament run`.
 
 use crate::command::{plain_or_quoted, quote};
 use crate::site::{Site, Walltime};

@@ -1,5 +1,6 @@
-//! Sites: how runs are started somewhere, each in one small YAML file. `read` makes one of a text, `find` looks one up
-//! by its name, `template` is what `ligament site new` writes, `duration` has the times that batch systems write.
+//! Sites: how runs are started at a place, each in one small YAML file. `read` parses a site, `find` looks one
+//! up by name, `template` is what `ligament site new` writes, `duration` reads times as batch systems write
+//! them.
 
 mod duration;
 mod find;

@@ -1,5 +1,5 @@
-//! Files of inputs: the run's copy of each, links to it, and what is said where there is no room. A file has its own name
-//! only once it is whole.
+//! Files of inputs: the run's copy of each, links to it, and the message when there is no room. A file gets its
+//! own name only when it is whole.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,6 +1,9 @@
-//! Inputs: which files a model wants its instances to find when they start, and how they get there. A run has one copy of
-//! each on each machine, which nobody may write; instances have links to it. `files` is what is done with files, and what
-//! is said where there is no room for them.
+//! Inputs: the files that a model wants its instances to find when they start. A run has one copy of each input
+//! on each machine, which nobody may write, and the working directories of its instances have hard links to it.
+//! Hard links, because symbolic links break when the directory moves, and because a script finds its neighbours
+//! beside a hard link. `files` copies and links, and says so when there is no room.
+//!
+//! Inputs are in place before anything starts, so an instance never waits for them.
 
 mod files;
 

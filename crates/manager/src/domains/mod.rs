@@ -1,6 +1,11 @@
-//! One run over several domains, as its head sees it; no I/O and no clock. `gathering`: who has joined, and who is still
-//! missing. `head`: what the agents of all domains tell becomes one view of the
-//! run, and what is to be done goes to those whose business it is.
+//! One run over several domains, as its head sees it; no I/O and no clock. `gathering`: which agents have
+//! joined, and which are missing. `head`: makes one view of what the agents of all domains report, and turns
+//! the manager's orders into orders for each of them.
+//!
+//! An agent's logic is *held*: with no process of its own left it stays until the head has heard the same of
+//! all others, because a run that is over in one domain may yet fail in another. Agents never end a run
+//! themselves: they report, and the head orders all of them to end, its own agent included. So there is one way
+//! in which a run ends.
 
 mod gathering;
 mod head;

@@ -1,4 +1,4 @@
-//! Reading single values and mappings with known keys, and saying what is wrong with them.
+//! Reading single values and mappings with known keys, and reporting what is wrong with them.
 
 use crate::identity::{Identifier, Reference};
 use crate::problem::{nearest, At, Problem};

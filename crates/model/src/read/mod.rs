@@ -1,4 +1,4 @@
-//! From YAML to a configuration. Reading goes on after a problem wherever it can, so that all of them are
+//! From YAML to a configuration. After a problem, reading goes on wherever it can, so that all problems are
 //! found at once; what could not be read is left out of the result.
 
 mod fields;

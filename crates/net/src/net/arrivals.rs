@@ -1,4 +1,4 @@
-//! Connections before they are streams: dialled, taken in, greeted, turned away.
+//! Connections before they are streams: dialled, accepted, greeted, refused.
 
 use super::{Net, Owner};
 use crate::connection::Connection;

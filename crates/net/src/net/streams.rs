@@ -1,4 +1,4 @@
-//! Streams that live: reading, writing, what the path wants done, and what becomes of it when they break.
+//! Live streams: reading, writing, what the path orders, and what happens when a stream breaks.
 
 use super::Net;
 use crate::incoming::{broken, Reach, Trouble};
