@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// Pieces shorter than this are never packed (bytes).
 const SHORTEST: u32 = 4 << 10;
-/// What is tried on a sample, and how long the sample is (bytes).
+/// The length of the sample on which methods are tried (bytes).
 const SAMPLE: usize = 32 << 10;
 /// Zstandard's level.
 const LEVEL: i32 = 1;
@@ -22,7 +22,7 @@ pub(crate) struct Method(u8);
 impl Method {
     const LZ4: u8 = 1;
     const ZSTD: u8 = 2;
-    /// All that are tried, the quicker first.
+    /// All methods that are tried, the faster ones first.
     pub const ALL: [Method; 6] =
         [Method(0x01), Method(0x21), Method(0x31), Method(0x02), Method(0x22), Method(0x32)];
 
@@ -58,8 +58,8 @@ impl Codec {
         }
     }
 
-    /// A piece made smaller, and by which method; none if it is better sent as it is. `link`: how many bytes the path
-    /// takes in a second, if that is what holds messages up.
+    /// A packed piece and its method; none if the piece is better sent as it is. `link`: how many bytes the
+    /// path takes in a second, if the link is what holds messages up.
     pub fn pack(
         &mut self,
         domain: u32,
@@ -99,13 +99,13 @@ impl Codec {
         slices.iter().for_each(|slice| self.raw.extend_from_slice(slice));
     }
 
-    /// The method by which a piece like this one arrives soonest, if any makes it sooner than none: bytes that are
-    /// under way while others are packed leave at the pace of the slower of the two.
+    /// The method by which a piece like this one arrives soonest, if any is faster than none. Packing one piece
+    /// overlaps with sending others, so the slower of the two sets the pace.
     fn best(&mut self, raw: &[u8], link: f64) -> Option<Method> {
         let from = (raw.len() / 2).saturating_sub(SAMPLE / 2) & !7;
         let sample = &raw[from..raw.len().min(from + SAMPLE)];
         let mut best = (link * 1.1, None);
-        // What is made only once is not counted.
+        // Work that is done only once is not counted.
         let _ = Method::ALL.map(|method| self.packed(&[], method));
         for method in Method::ALL {
             let began = Instant::now();
@@ -180,7 +180,8 @@ impl Codec {
     }
 }
 
-/// Puts the first bytes of all numbers first, then the second ones, and so on; what is left over stays at the end.
+/// Puts the first bytes of all numbers first, then the second bytes, and so on; remaining bytes stay at the
+/// end.
 fn sort(bytes: &[u8], element: usize, into: &mut Vec<u8>) {
     into.clear();
     let numbers = bytes.chunks_exact(element);

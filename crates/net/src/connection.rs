@@ -6,11 +6,11 @@ use rustix::net::{recv, RecvFlags, SendAncillaryBuffer, SendFlags};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
 
-/// A socket. It is watched for edges, so what is known of its readiness is kept here.
+/// A socket. epoll watches it for edges, so what is known of its readiness is kept here.
 pub(crate) struct Connection {
     wire: Wire,
     tls: Option<Box<Tls>>,
-    /// Said before there was TLS, and not taken by the socket yet.
+    /// Bytes written before TLS began, which the socket has not taken yet.
     unsaid: Vec<u8>,
 }
 
@@ -23,7 +23,7 @@ struct Wire {
     closed: bool,
 }
 
-/// What came.
+/// Bytes arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Got {
     Bytes(usize),
@@ -50,12 +50,12 @@ impl Connection {
         self.wire.closed |= closed;
     }
 
-    /// Whether reading may bring something: from the socket, or of what has come from it and was not asked for yet.
+    /// Whether reading may return something, from the socket or from bytes that arrived earlier.
     pub fn is_readable(&self) -> bool {
         self.wire.readable || self.tls.as_ref().is_some_and(|tls| tls.has_more())
     }
 
-    /// Whether the socket has taken all that it was given so far, and may take more.
+    /// Whether the socket has taken everything so far, and may take more.
     pub fn is_writable(&self) -> bool {
         self.wire.writable
     }
@@ -65,12 +65,12 @@ impl Connection {
         self.tls = Some(Box::new(tls));
     }
 
-    /// Whether something still waits here for the socket.
+    /// Whether bytes still wait here for the socket.
     pub fn has_unsent(&self) -> bool {
         !self.unsaid.is_empty() || self.tls.as_ref().is_some_and(|tls| !tls.unsent().is_empty())
     }
 
-    /// Says something short, now or as soon as the socket takes it.
+    /// Writes something short, now or as soon as the socket takes it.
     pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.tls {
             Some(tls) => {
@@ -95,7 +95,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends of these slices what can be sent now; how many bytes those are.
+    /// Sends as much of these slices as possible now; returns the number of bytes.
     pub fn send(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.flush()?;
         if self.has_unsent() || !self.wire.writable {
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Receives what is there, up to the room in `into`; the first of it is filled first.
+    /// Receives the bytes that are there, up to the room in `into`, filling the first slice first.
     pub fn receive(&mut self, into: &mut [IoSliceMut<'_>]) -> io::Result<Got> {
         let Some(tls) = &mut self.tls else { return self.wire.receive(into) };
         loop {
@@ -126,7 +126,7 @@ impl Connection {
                 Got::Bytes(bytes) => tls.came(bytes)?,
                 other => return Ok(other),
             }
-            // What belongs to the handshake is answered at once.
+            // Handshake messages are answered at once.
             while self.unsaid.is_empty() && !tls.unsent().is_empty() && self.wire.writable {
                 let taken = self.wire.send(&[IoSlice::new(tls.unsent())])?;
                 tls.sent(taken);
@@ -171,7 +171,8 @@ impl Wire {
             match outcome {
                 Ok(0) => return Ok(Got::End),
                 Ok(bytes) => {
-                    // Less than there was room for: more will be a new edge, but an end has had its edge already.
+                    // The socket is empty: more bytes will raise a new edge, but an end of the stream has had
+                    // its edge already.
                     self.readable = bytes == wanted || self.closed;
                     return Ok(Got::Bytes(bytes));
                 }
@@ -206,7 +207,7 @@ mod tests {
         let (mut near, mut far) = (Connection::new(near.into()), Connection::new(far.into()));
         near.secure(security.dialler().unwrap());
         far.secure(security.listener().unwrap());
-        // Two records, since one is 16 KiB at most.
+        // Two records, because one has 16 KiB at most.
         let said: Vec<u8> = (0..20_000).map(|at| at as u8).collect();
         near.say(&said).unwrap();
         let mut heard = Vec::new();

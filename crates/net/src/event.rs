@@ -8,16 +8,17 @@ use std::net::SocketAddr;
 pub enum Event {
     /// A path has its first stream, or has one again after it had none.
     PathUp { domain: u32 },
-    /// A stream broke; what was on it goes to the others or waits. It will be dialled again.
+    /// A stream broke. Its frames go to other streams or wait. It will be dialled again.
     StreamLost { domain: u32, stream: StreamId, why: String },
     /// The last stream of a path has broken.
     PathDown { domain: u32 },
-    /// The path is over for good, and not as it should be.
+    /// The path is over for good, because of a failure.
     GivenUp { domain: u32, why: String },
-    /// The domain's process is gone without a word, and so the path is over; who outlived it there says why.
+    /// The domain's process is gone without a word, so the path is over. The process that outlived it gives the
+    /// reason.
     Gone { domain: u32, why: String },
-    /// Both ends have said that nothing more comes, and everything has arrived.
+    /// Both ends have announced that nothing more comes, and everything has arrived.
     Ended { domain: u32 },
-    /// Somebody knocked and was not let in, and so many others before them; nothing was said to them.
+    /// Somebody connected and was refused, after this many others. They were told nothing.
     Refused { from: SocketAddr, why: String, others: u64 },
 }

@@ -10,7 +10,7 @@ use crate::{Cargo, Compression, MessageId, Nanos};
 use ligament_path::Path;
 use std::io::IoSliceMut;
 
-/// Reads bytes as a greeting, as they are and with the proof that would belong to them.
+/// Reads bytes as a greeting, both as they are and with a valid proof.
 pub fn greeting(bytes: &[u8]) {
     let keys = RunKeys::from_secret([7; 32]);
     let prover = keys.prover();
@@ -54,7 +54,7 @@ pub fn frames(bytes: &[u8], part: usize, path: &mut Path, cargo: &mut dyn Cargo,
     }
 }
 
-/// Reads bytes, in parts of `part` bytes, as what comes while hands are shaken, at either end.
+/// Reads bytes, in parts of `part` bytes, as a handshake, at either end.
 pub fn handshake(bytes: &[u8], part: usize) {
     let security = Security::new(&RunKeys::from_secret([7; 32]));
     for mut end in [security.dialler(), security.listener()].into_iter().flatten() {
@@ -62,7 +62,7 @@ pub fn handshake(bytes: &[u8], part: usize) {
     }
 }
 
-/// Reads bytes, in parts of `part` bytes, as records on a connection whose ends have shaken hands.
+/// Reads bytes, in parts of `part` bytes, as records on a connection after the handshake.
 pub fn records(bytes: &[u8], part: usize) {
     let security = Security::new(&RunKeys::from_secret([7; 32]));
     let (Ok(mut one), Ok(mut other)) = (security.dialler(), security.listener()) else { return };
@@ -75,7 +75,7 @@ pub fn records(bytes: &[u8], part: usize) {
     }
 }
 
-/// Hands on what one end has to say.
+/// Passes on the output of one end.
 fn pass(from: &mut Tls, to: &mut Tls) {
     while !from.unsent().is_empty() {
         let room = to.room();
@@ -86,7 +86,7 @@ fn pass(from: &mut Tls, to: &mut Tls) {
     }
 }
 
-/// How many bytes an end takes for said when these come to it.
+/// How many bytes of content an end accepts when these bytes arrive.
 fn given(end: &mut Tls, bytes: &[u8], part: usize) -> usize {
     let mut taken = 0;
     let mut into = [0; 4096];

@@ -17,15 +17,16 @@ pub(crate) const LAST_WORD_BYTES: usize = 512;
 /// The most streams of a path.
 pub(crate) const MOST_STREAMS: u16 = 64;
 
-/// Which life of a domain: random, made when its process begins.
+/// The life of a domain: random, drawn when its process begins.
 pub(crate) type Boot = [u8; 16];
 
-/// What a dialler says first.
+/// The first message of a dialler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     /// Whether everything after it is encrypted.
     pub encrypt: bool,
-    /// Whether this is no stream: the domain's process is gone, and who outlived it will say why.
+    /// Whether this is not a stream but a last word: the domain's process is gone, and the process that
+    /// outlived it will give the reason.
     pub last_word: bool,
     /// Who dials, and whom they want.
     pub from: u32,
@@ -39,7 +40,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Its bytes, with the proof that whoever says this holds the run's keys.
+    /// Its bytes, with the proof that the sender holds the run's keys.
     pub(crate) fn encode(&self, keys: &RunKeys, prover: &Prover) -> [u8; HELLO_BYTES] {
         let mut bytes = [0; HELLO_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -97,7 +98,7 @@ impl Hello {
     }
 }
 
-/// What a listener answers to a hello: its own boot, a random number, and the proof.
+/// A listener's answer to a hello: its own life, a random number, and the proof.
 pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -> [u8; WELCOME_BYTES] {
     let mut bytes = [0; WELCOME_BYTES];
     bytes[..16].copy_from_slice(boot);
@@ -107,7 +108,7 @@ pub(crate) fn welcome(prover: &Prover, hello: &[u8; HELLO_BYTES], boot: &Boot) -
     bytes
 }
 
-/// Whose welcome it is, if it answers this hello and its sender holds the run's keys.
+/// The domain that sent the welcome, if it answers this hello and its sender holds the run's keys.
 pub(crate) fn welcomed(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],
@@ -117,7 +118,7 @@ pub(crate) fn welcomed(
     holds.then(|| welcome[..16].try_into().expect("16 bytes"))
 }
 
-/// The dialler's proof that it has heard the welcome, and did not only repeat a hello that it overheard.
+/// The dialler's proof that it has read the welcome, and did not only repeat an overheard hello.
 pub(crate) fn proof(
     prover: &Prover,
     hello: &[u8; HELLO_BYTES],

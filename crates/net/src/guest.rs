@@ -12,13 +12,13 @@ use ligament_path::{Nanos, StreamId};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 
-/// What all greetings of a domain have in common.
+/// What all greetings of a domain share.
 pub(crate) struct House {
     pub keys: RunKeys,
     pub prover: Prover,
     pub me: u32,
     pub boot: Boot,
-    /// None where nothing is encrypted.
+    /// None if nothing is encrypted.
     pub security: Option<Security>,
 }
 
@@ -44,27 +44,27 @@ pub(crate) struct Guest {
     pub connection: Connection,
     /// The other end.
     pub address: SocketAddr,
-    /// When patience with it ends.
+    /// When it is given up.
     pub deadline: Nanos,
     step: Step,
 }
 
 enum Step {
-    /// Dialled, and not answered by the far kernel yet.
+    /// Dialled; the far kernel has not answered yet.
     Dialling(Line),
-    /// It has been told who dials; its welcome is due.
+    /// Our hello is sent; its welcome is due.
     Welcome { line: Line, hello: [u8; HELLO_BYTES], coming: Coming<WELCOME_BYTES> },
-    /// It has come; its hello is due.
+    /// It is connected; its hello is due.
     Hello(Coming<HELLO_BYTES>),
-    /// Its hello is right, and whether it may come in is being decided.
+    /// Its hello is right; the decision whether to admit it is pending.
     Known { hello: Hello, bytes: [u8; HELLO_BYTES] },
     /// It was welcomed; its proof is due.
     Proof { hello: Hello, bytes: [u8; HELLO_BYTES], welcome: [u8; WELCOME_BYTES], coming: Coming<PROOF_BYTES> },
-    /// It has proved that it speaks for a domain that is gone; what it has to say is due.
+    /// It has proved that it speaks for a domain that is gone; its last word is due.
     LastWord { hello: Hello, coming: Box<Coming<LAST_WORD_BYTES>> },
 }
 
-/// So many bytes, of which some have come.
+/// This many bytes, of which some have arrived.
 struct Coming<const N: usize> {
     bytes: [u8; N],
     got: usize,
@@ -73,7 +73,7 @@ struct Coming<const N: usize> {
 impl<const N: usize> Coming<N> {
     const NONE: Self = Coming { bytes: [0; N], got: 0 };
 
-    /// Reads on, and not a byte more than is due.
+    /// Reads on, but never a byte more than is due.
     fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, String> {
         while self.got < N {
             match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(said)? {
@@ -90,15 +90,15 @@ impl<const N: usize> Coming<N> {
 /// How far a guest has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// More must come first.
+    /// More bytes must arrive first.
     Waiting,
-    /// Somebody with the run's keys wants to come in: `welcome` them, or close.
+    /// Somebody with the run's keys wants to be admitted: `welcome` them, or close.
     Knocks(Hello),
     /// It is a stream now, dialled from here; whose.
     Answered { line: Line, boot: Boot },
     /// It is a stream now, dialled from there.
     Joined(Hello),
-    /// Whose process is gone, and why.
+    /// A domain's process is gone, and the reason.
     LastWord(Hello, String),
 }
 
@@ -113,12 +113,12 @@ impl Guest {
         Ok(Guest { connection, address, deadline, step: Step::Dialling(line) })
     }
 
-    /// Somebody has come.
+    /// Somebody has connected.
     pub fn arrives(connection: Connection, address: SocketAddr, deadline: Nanos) -> Guest {
         Guest { connection, address, deadline, step: Step::Hello(Coming::NONE) }
     }
 
-    /// Which stream it is to be, if it was dialled from here.
+    /// The stream that it will be, if it was dialled from here.
     pub fn line(&self) -> Option<Line> {
         match &self.step {
             Step::Dialling(line) | Step::Welcome { line, .. } => Some(*line),
@@ -126,12 +126,13 @@ impl Guest {
         }
     }
 
-    /// Whether it has come and has not said yet who it is. Who has said so was right to: a hello is checked, and taken once.
+    /// Whether it has connected and has not identified itself yet. A hello is checked and accepted only once,
+    /// so a guest that has sent one is identified.
     pub fn is_unknown(&self) -> bool {
         matches!(self.step, Step::Hello(_))
     }
 
-    /// What is being waited for, for whoever must be told that it did not come.
+    /// What is awaited, for the message that says that it did not come.
     pub fn awaited(&self) -> &'static str {
         match self.step {
             Step::Dialling(_) => "the connection was not made in time",
@@ -142,10 +143,10 @@ impl Guest {
         }
     }
 
-    /// Goes as far as it can now.
+    /// Continues as far as is possible now.
     ///
     /// # Errors
-    /// It is to be closed; why, for this end's log only.
+    /// It must be closed; the reason is for this end's log only.
     pub fn advance(&mut self, house: &House) -> Result<Progress, String> {
         self.connection.flush().map_err(said)?;
         if let Step::Dialling(line) = self.step {
@@ -213,7 +214,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Whoever knocked may come in.
+    /// The guest is admitted.
     pub fn welcome(&mut self, house: &House) -> Result<(), String> {
         let Step::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {

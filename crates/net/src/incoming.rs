@@ -8,23 +8,23 @@ use std::io::{self, IoSliceMut};
 
 /// The most bytes that are read from one stream before the others have their turn.
 const TURN: usize = 2 << 20;
-/// What is read behind the end of a piece: the next frame's header, and small frames whole.
+/// Bytes read beyond the end of a piece: the next frame's header, and small frames whole.
 const BEHIND: usize = 4 << 10;
-/// Pieces of which less is missing are read together with what follows.
+/// A piece with fewer missing bytes than this is read together with the bytes that follow it.
 const WORTH: usize = 8 << 10;
 
-/// Why a stream is closed, or more than that.
+/// Why a stream, or the whole path, is closed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The connection broke, or its other end closed it.
     Broken(String),
-    /// What came breaks the rules.
+    /// The input breaks the rules.
     Wrong(String),
-    /// There is no place for what came: the path is over.
+    /// There is no memory for the input: the path is over.
     Hopeless(String),
 }
 
-/// Where the bytes that come next belong.
+/// Where the next bytes belong.
 enum State {
     Header {
         got: usize,
@@ -36,7 +36,7 @@ enum State {
         offset: u64,
         left: u32,
     },
-    /// To be unpacked when all are there.
+    /// Packed: to be unpacked when all bytes are there.
     Packed {
         id: MessageId,
         offset: u64,
@@ -55,11 +55,11 @@ enum State {
 /// One stream's reader.
 pub(crate) struct Incoming {
     state: State,
-    /// What has come of what is not put in place at once.
+    /// Bytes that have arrived and are not put in place at once.
     bytes: Vec<u8>,
 }
 
-/// What a reader needs of its surroundings.
+/// What a reader needs from its surroundings.
 pub(crate) struct Reach<'a> {
     pub domain: u32,
     pub stream: StreamId,
@@ -78,7 +78,7 @@ impl Incoming {
         Incoming { state: FRESH, bytes: Vec::new() }
     }
 
-    /// Reads what is there, but not without end.
+    /// Reads what is there, up to a limit.
     pub fn read(&mut self, connection: &mut Connection, reach: &mut Reach<'_>) -> Result<(), Trouble> {
         let mut taken = 0;
         while taken < TURN {
@@ -114,7 +114,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes bytes as if they had come from a socket.
+    /// Takes bytes as if they had arrived on a socket.
     #[cfg(fuzzing)]
     pub fn try_on(
         &mut self,
@@ -128,7 +128,7 @@ impl Incoming {
         self.take(bytes, &mut reach)
     }
 
-    /// The piece whose bytes are to be read straight into its message, if there is one and it is worth that.
+    /// The piece whose bytes will be read straight into its message, if there is one and it is large enough.
     fn direct(&self, path: &Path) -> Option<(MessageId, u64, u32)> {
         match self.state {
             State::Message { id, offset, left } if left as usize >= WORTH && path.is_wanted(id) => {
@@ -138,7 +138,7 @@ impl Incoming {
         }
     }
 
-    /// Takes bytes that have come.
+    /// Takes bytes that have arrived.
     fn take(&mut self, mut bytes: &[u8], reach: &mut Reach<'_>) -> Result<(), Trouble> {
         while !bytes.is_empty() {
             let left = match &mut self.state {

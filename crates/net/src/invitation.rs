@@ -13,10 +13,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// The version of this format.
 const VERSION: u32 = 1;
-/// Nobody's invitation is longer (bytes).
+/// The maximum length of an invitation (bytes).
 const LONGEST: u64 = 1 << 20;
 
-/// What somebody needs to join a run. Whoever has it is let in.
+/// Everything that is needed to join a run. Whoever has it is admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
     /// Of this format: 1.
@@ -25,12 +25,12 @@ pub struct Invitation {
     pub run: String,
     /// Where the head of the run can be reached.
     pub head: Vec<SocketAddr>,
-    /// Whether what is said is encrypted. Who says it is proved in any case.
+    /// Whether messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
 }
 
-/// Why an invitation is not taken: what is wrong, and what to do.
+/// Why an invitation is refused: what is wrong, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationError(pub String);
 
@@ -78,7 +78,7 @@ impl Invitation {
         let name = path.display();
         let failed =
             |error: io::Error| InvitationError(format!("{name}: the invitation cannot be read: {error}"));
-        // Not to hang where somebody has left a pipe.
+        // Non-blocking, so that a pipe in its place cannot hang the reader.
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;

@@ -8,12 +8,12 @@ use zeroize::Zeroizing;
 /// Bytes of the secret.
 pub(crate) const SECRET_BYTES: usize = 32;
 
-/// The keys of one run: whoever holds them is a part of it. All of them follow from one random secret, each under a
-/// label of its own: the key by which domains prove themselves (HMAC-SHA256), the name of the run in greetings, and
-/// the key pair (Ed25519) that both ends of an encrypted stream must show.
+/// The keys of one run. Whoever holds them belongs to the run. All of them follow from one random secret, each
+/// under a label of its own: the key by which domains prove themselves (HMAC-SHA256), the name of the run in
+/// greetings, and the key pair (Ed25519) that both ends of an encrypted stream must show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RunKeys {
-    /// Wiped when it is dropped, as all that follows from it, but for what the library of ciphers holds.
+    /// Wiped when it is dropped, as is everything derived from it, except copies inside the library of ciphers.
     secret: Zeroizing<[u8; SECRET_BYTES]>,
 }
 
@@ -79,7 +79,7 @@ impl Prover {
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 
-    /// Whether a proof is right; it takes the same time wherever it is wrong.
+    /// Whether a proof is right, in constant time.
     pub fn holds(&self, purpose: &str, parts: &[&[u8]], tag: &[u8]) -> bool {
         let message: Vec<u8> = [purpose.as_bytes()].iter().chain(parts).copied().flatten().copied().collect();
         hmac::verify(&self.key, &message, tag).is_ok()

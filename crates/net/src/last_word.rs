@@ -12,10 +12,11 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::IoSliceMut;
 use std::net::SocketAddr;
 
-/// How long it is tried at each address (ns).
+/// How long each address is tried (ns).
 const PATIENCE: Nanos = 3_000_000_000;
 
-/// What is needed to say it: made before the domain's paths, for whoever outlives their process.
+/// Everything needed to say the last word. Made before the domain's paths, for the process that will outlive
+/// this one.
 #[derive(Debug, Clone)]
 pub struct LastWord {
     invitation: Invitation,
@@ -24,7 +25,7 @@ pub struct LastWord {
 }
 
 impl LastWord {
-    /// That of domain `me` of the run, for this life of the domain.
+    /// The last word of domain `me` of the run, for this life of the domain.
     ///
     /// # Panics
     /// The kernel has no random numbers.
@@ -45,11 +46,11 @@ impl LastWord {
         self.say_to(0, &self.invitation.head, why)
     }
 
-    /// Says to a domain at one of these addresses that the process of this one is gone, and why; what is longer than 512
-    /// bytes is cut. Returns when it was heard. Takes some seconds for each of the addresses at most.
+    /// Tells a domain at one of these addresses that the process of this one is gone, and why; the reason is
+    /// cut to 512 bytes. Returns when it was received. Takes at most some seconds for each address.
     ///
     /// # Errors
-    /// The domain was not reached, for the reason that the last of its addresses gave.
+    /// The domain was not reached; the reason is that of the last address.
     pub fn say_to(&self, domain: u32, addresses: &[SocketAddr], why: &str) -> Result<(), String> {
         let house = self.house();
         let mut word = [0; LAST_WORD_BYTES];
@@ -81,7 +82,7 @@ fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(
             head.connection.say(word).map_err(|error| error.to_string())?;
         }
         head.connection.flush().map_err(|error| error.to_string())?;
-        // It has nothing to say; that it closes tells that it has heard.
+        // The far end says nothing; by closing it shows that it has read the last word.
         let answer = head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]);
         if !head.connection.has_unsent() && matches!(answer, Ok(Got::End) | Err(_)) {
             return Ok(());

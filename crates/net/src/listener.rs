@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::fd::OwnedFd;
 
-/// How often a port that the kernel chose is tried, where others of its addresses are taken.
+/// How many ports chosen by the kernel are tried, if others of its addresses have them taken.
 const TRIES: u32 = 32;
 
-/// Which of the two internets.
+/// The address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     V4,
@@ -82,7 +82,7 @@ impl Listener {
         })
     }
 
-    /// Where others can dial: each address of each interface that is listened on, loopback last.
+    /// Addresses that others can dial: those of each interface that is listened on, loopback last.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.addresses.clone()
     }
@@ -124,7 +124,7 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }
 
-/// Addresses that say nothing without naming an interface of the one who dials.
+/// Addresses that mean nothing unless the dialler names an interface of its own.
 fn is_link_local(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),

@@ -17,12 +17,12 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What is read before it is known where it belongs (bytes).
+/// Buffer for bytes whose destination is not known yet (bytes).
 const SCRATCH: usize = 64 << 10;
-/// The most sockets that are heard of at once.
+/// The maximum number of sockets reported at once.
 const READY: usize = 64;
 
-/// Whose readiness a token tells.
+/// What a token of epoll stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Listener,
@@ -38,11 +38,11 @@ pub struct Net {
     owners: HashMap<u64, Owner>,
     last_token: u64,
     listening: BTreeMap<u64, OwnedFd>,
-    /// Guests cannot be taken in before this time: there are no descriptors.
+    /// No guests are accepted before this time, because there are no descriptors.
     crowded: Option<Nanos>,
     guests: BTreeMap<u64, Guest>,
     peers: BTreeMap<u32, Peer>,
-    /// The last incarnation of each stream of each life of a domain whose hello was taken, and of its last word.
+    /// The last accepted incarnation of each stream of each life of a domain, and of its last word.
     seen: HashMap<(u32, Boot, StreamId, bool), u32>,
     events: VecDeque<Event>,
     /// Guests and streams that may go on.
@@ -61,7 +61,7 @@ impl Net {
         Net::of_house(House::new(keys, me, encrypt, random()), tuning)
     }
 
-    /// The paths of a domain for which, if its process is gone without a word, another one can say so: `last_word`.
+    /// The paths of a domain, with a `last_word` by which another process can report that this one is gone.
     ///
     /// # Panics
     /// The kernel has no more descriptors.
@@ -97,9 +97,9 @@ impl Net {
         }
     }
 
-    /// Begins a path that this end dials, with so many streams, the first of which is for small messages (2 is a good
-    /// number); after cuts it dials again, with growing pauses. The addresses are all the same domain's, the likeliest
-    /// first.
+    /// Begins a path that this end dials, with this many streams. The first stream is for small messages; 2
+    /// streams are a good number. After cuts it dials again, with growing pauses. The addresses all belong to
+    /// the same domain, the likeliest first.
     ///
     /// # Panics
     /// There is no stream, or there are more than 64.
@@ -115,8 +115,8 @@ impl Net {
         self.peers.insert(domain, peer);
     }
 
-    /// Sends a message of `total` bytes, which are asked for later, and must be there until `Cargo::release`. May be
-    /// called before there is a connection.
+    /// Sends a message of `total` bytes, which are asked for later, and must be there until `Cargo::release`.
+    /// May be called before there is a connection.
     ///
     /// # Panics
     /// There was neither `dial` nor `expect` for the domain.
@@ -126,7 +126,7 @@ impl Net {
         peer.path.send(conduit, total)
     }
 
-    /// Tells the far end that so many bytes of a conduit have been received here, in all.
+    /// Tells the far end how many bytes of a conduit have been received here, in all.
     ///
     /// # Panics
     /// There was neither `dial` nor `expect` for the domain.
@@ -167,8 +167,8 @@ impl Net {
         guests.chain(peers).chain(self.crowded).min()
     }
 
-    /// Does what can be done without waiting, but not without bounds: after some MiB it returns, and is due again at
-    /// once. Call it after `send`, `credit`, `dial`, `end` too. `now`: from `now()`.
+    /// Does all work that needs no waiting, up to a limit: after some MiB it returns, and is due again at once.
+    /// Call it also after `send`, `credit`, `dial`, `end`. `now`: from `now()`.
     pub fn turn(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
         self.again = false;
         self.pass_time(cargo, now);
@@ -197,7 +197,7 @@ impl Net {
         self.peers.get(&domain).is_none_or(|peer| peer.path.is_quiet())
     }
 
-    /// Does what is due by time alone.
+    /// Does the work that is due by time.
     fn pass_time(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
         self.dismiss_late_guests(now);
         self.listen_again(now);
@@ -216,10 +216,11 @@ impl Net {
 
     /// Asks the kernel what has become possible.
     fn look(&mut self) {
-        // Not kept: an event of the kernel may hold a pointer, which would tie all of this to one thread.
+        // A local variable, because an event of the kernel may hold a pointer, which would tie the whole struct
+        // to one thread.
         let mut happened = [const { MaybeUninit::<epoll::Event>::uninit() }; READY];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // Only a signal can come between, and then the next turn looks.
+        // Only a signal can interrupt it, and then the next turn looks again.
         let Ok((happened, _)) = epoll::wait(&self.epoll, &mut happened[..], Some(&at_once)) else { return };
         for &mut epoll::Event { flags, data } in happened {
             let token = data.u64();
@@ -263,7 +264,7 @@ impl Net {
             .expect("a socket that is not watched yet can be");
     }
 
-    /// A path is over, and not as it should be.
+    /// A path is over because of a failure.
     fn give_up(&mut self, domain: u32, why: String) {
         self.part_from(domain, Event::GivenUp { domain, why });
     }

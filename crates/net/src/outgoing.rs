@@ -8,7 +8,8 @@ use ligament_path::{FrameHeader, MessageId, Nanos, Outgoing as Next, Path, Strea
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-/// Frames are taken from the path until this much waits for the socket; what waits is bound to this stream.
+/// Frames are taken from the path until this many bytes wait for the socket; those are then bound to this
+/// stream.
 const AHEAD: usize = 512 << 10;
 /// The most slices in one call.
 const SLICES: usize = 512;
@@ -44,7 +45,7 @@ impl Frame {
 /// One stream's writer.
 pub(crate) struct Outgoing {
     frames: VecDeque<Frame>,
-    /// How much of the first frame has been written, and how much of all of them has not.
+    /// Bytes of the first frame that were written, and bytes of all frames that were not.
     done: usize,
     left: usize,
     link: Link,
@@ -60,7 +61,7 @@ impl Outgoing {
         self.frames.is_empty()
     }
 
-    /// Writes what there is, as far as the socket takes it, but not without end. Whether the socket would take more.
+    /// Writes as much as the socket takes, up to a limit. Returns whether the socket would take more.
     pub fn write(
         &mut self,
         connection: &mut Connection,
@@ -141,7 +142,7 @@ impl Outgoing {
             }
             done = 0;
         }
-        // The kernel takes no more than 1024; what the owner of a message adds is not known before.
+        // The kernel takes at most 1024 slices; how many the owner of a message adds is not known beforehand.
         slices.truncate(1024);
         Ok(slices)
     }

@@ -5,12 +5,12 @@ use crate::codec::Method;
 use ligament_path::Nanos;
 use std::collections::HashMap;
 
-/// After a failure so many pieces go as they are before the next try: at first, and at most.
+/// Pieces that are sent as they are after a failure, before the next try: at first, and at most.
 const FIRST_REST: u32 = 16;
 const LONGEST_REST: u32 = 1 << 14;
-/// A method is looked for anew after so many pieces.
+/// After this many pieces, the method is chosen again.
 const GOOD_FOR: u32 = 256;
-/// So many pieces in a row that did not get smaller are a failure.
+/// This many pieces in a row that did not get smaller are a failure.
 const DISAPPOINTMENTS: u32 = 4;
 
 /// What to do with a piece.
@@ -25,7 +25,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy)]
 struct Conduit {
     method: Option<Method>,
-    /// Pieces until the method is looked for anew, or until the next try.
+    /// Pieces until the method is chosen again, or until the next try.
     left: u32,
     rest: u32,
     disappointments: u32,
@@ -33,7 +33,7 @@ struct Conduit {
 
 const NEW: Conduit = Conduit { method: None, left: 0, rest: FIRST_REST, disappointments: 0 };
 
-/// What has been learnt of each conduit.
+/// What is known of each conduit.
 #[derive(Debug, Default)]
 pub(crate) struct Pays {
     conduits: HashMap<u32, Conduit>,
@@ -47,7 +47,7 @@ impl Pays {
         }
         let state = self.conduits.entry(conduit).or_insert(NEW);
         if link.is_none() {
-            // Nothing waits for the link: there is nothing to win.
+            // Nothing waits for the link, so there is nothing to gain.
             state.method = None;
             return Verdict::AsItIs;
         }
@@ -88,16 +88,16 @@ impl Pays {
     }
 }
 
-/// How fast a stream takes bytes, while it is the stream that is waited for.
+/// How fast a stream takes bytes, while the stream is the bottleneck.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
-    /// Since when it has been full whenever there was more to send, and what it took since.
+    /// Since when it has always been full while there was more to send, and the bytes it took since.
     since: Option<Nanos>,
     bytes: u64,
     rate: Option<f64>,
 }
 
-/// Shorter times say nothing (ns).
+/// Shorter times are no evidence (ns).
 const SOON: Nanos = 5_000_000;
 
 impl Link {
@@ -122,7 +122,7 @@ impl Link {
         *self = Link::default();
     }
 
-    /// Bytes in a second, if it is the link that is waited for.
+    /// Bytes per second, if the link is the bottleneck.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }

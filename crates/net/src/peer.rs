@@ -11,9 +11,9 @@ use ligament_path::{Nanos, Path, StreamId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// A stream that lives.
+/// A live stream.
 pub(crate) struct Stream {
-    /// By which its readiness is told.
+    /// The token under which epoll reports it.
     pub token: u64,
     pub incarnation: u32,
     pub connection: Connection,
@@ -31,11 +31,11 @@ pub(crate) struct Dialled {
     next: usize,
 }
 
-/// How a path stands.
+/// The state of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     Lives,
-    /// Both ends have said all; the last of it has to leave.
+    /// Both ends are finished; the last bytes still have to leave.
     Ending,
     Ended,
     GivenUp,
@@ -53,7 +53,7 @@ pub(crate) struct Peer {
     pub due: bool,
     /// The last reason for having no stream.
     pub trouble: String,
-    /// How often in a row what came broke the rules.
+    /// Violations of the rules in a row.
     pub wrongs: u32,
     addresses: Vec<SocketAddr>,
     dialled: BTreeMap<StreamId, Dialled>,
@@ -82,7 +82,7 @@ impl Peer {
         !self.dialled.is_empty()
     }
 
-    /// The next stream that is to be dialled now, and where.
+    /// The next stream that is due to be dialled, and its address.
     pub fn take_due(&mut self, domain: u32, now: Nanos) -> Option<(Line, SocketAddr)> {
         if self.standing != Standing::Lives || self.addresses.is_empty() {
             return None;
@@ -95,7 +95,7 @@ impl Peer {
         Some((Line { domain, stream, incarnation: dialled.incarnation, last_word: false }, address))
     }
 
-    /// A stream could not be dialled: the next address is tried, after a pause when all have been.
+    /// A stream could not be dialled: try the next address, after a pause if all have been tried.
     pub fn not_dialled(&mut self, stream: StreamId, tuning: &Tuning, now: Nanos) {
         let many = self.addresses.len();
         let Some(dialled) = self.dialled.get_mut(&stream) else { return };
@@ -118,7 +118,7 @@ impl Peer {
     /// A stream that lived is gone.
     pub fn dial_again(&mut self, stream: StreamId, now: Nanos) {
         if let Some(dialled) = self.dialled.get_mut(&stream) {
-            // The address was right, so the same again.
+            // The address was right, so use it again.
             dialled.at = Some(now + dialled.pause);
         }
     }

@@ -24,12 +24,12 @@ const TAG: usize = 16;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
-/// Say that the keys change, and do not ask for the same.
+/// Announce new keys, and do not ask for the same.
 const KEY_UPDATE: [u8; 5] = [24, 0, 0, 1, 0];
-/// So many records are sealed with one key; the limit is twice that (RFC 8446, section 5.5).
+/// Records sealed with one key; the limit is twice that (RFC 8446, section 5.5).
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
-/// What makes new keys out of old ones.
+/// Derives new keys from old ones.
 pub(crate) enum Renewal {
     Dialler(KernelConnection<ClientConnectionData>),
     Listener(KernelConnection<ServerConnectionData>),
@@ -87,7 +87,7 @@ pub(crate) enum Opened {
     Data(usize, usize),
     /// Nothing for anybody but TLS itself.
     Nothing,
-    /// The other end says no more.
+    /// The other end has closed its direction.
     Closed,
 }
 
@@ -107,7 +107,8 @@ impl Records {
         Ok(Records { seals, opens, renewal, records_per_key: RECORDS_PER_KEY, asked: false })
     }
 
-    /// Adds records with the first bytes of some slices to `into`, at most so many; how many bytes those are.
+    /// Adds records with the first bytes of some slices to `into`, up to a number of bytes; returns that
+    /// number.
     pub fn seal(&mut self, slices: &[IoSlice<'_>], most: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let all = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
         let mut rest = slices.iter();
@@ -163,7 +164,7 @@ impl Records {
         let nonce = self.opens.nonce();
         let opened = self.opens.key.open_in_place(nonce, Aad::from(&*header), content);
         let plain = opened.map_err(|_| Error::DecryptError)?;
-        // Behind the content stand its kind and zeros.
+        // After the content come its kind and zeros.
         let Some(end) = plain.iter().rposition(|byte| *byte != 0) else {
             return Err(Error::General("a record of no kind".into()));
         };
@@ -193,7 +194,7 @@ impl Records {
         self.records_per_key = records;
     }
 
-    /// Says that the keys change; 1 asks for the same.
+    /// Announces new keys; 1 asks for the same.
     pub fn updates_keys(&mut self, asks: u8, into: &mut Vec<u8>) {
         self.seal_one(HANDSHAKE, |into| into.extend_from_slice(&[24, 0, 0, 1, asks]), into).unwrap();
         self.seals = self.renewal.sealing().unwrap();

@@ -70,7 +70,7 @@ impl Security {
 
     /// The side that dials.
     pub fn dialler(&self) -> io::Result<Tls> {
-        // Nobody is known by name; the key says who it is.
+        // Nobody has a name; the key identifies the end.
         let name = ServerName::try_from("ligament").expect("a name");
         let connection = UnbufferedClientConnection::new(Arc::clone(&self.client), name);
         Tls::dialler(connection.map_err(io::Error::other)?)
@@ -83,7 +83,7 @@ impl Security {
     }
 }
 
-/// Takes one key and no other.
+/// Accepts one key and no other.
 #[derive(Debug)]
 struct Pinned {
     key: CertificateDer<'static>,
@@ -199,7 +199,7 @@ mod tests {
     use rustls::{ClientConnection, Connection, ServerConnection};
     use std::io::{IoSlice, IoSliceMut, Read, Write};
 
-    /// Carries what the two say to each other until nobody says more, or one has enough of it.
+    /// Carries the bytes between two ends until neither sends more, or one gives up.
     fn converse(one: &mut Tls, other: &mut Tls) -> io::Result<()> {
         while !one.unsent().is_empty() || !other.unsent().is_empty() {
             for _ in 0..2 {
@@ -225,7 +225,7 @@ mod tests {
             done += speaker.seal(&[IoSlice::new(&bytes[done..])]).unwrap();
             while !speaker.unsent().is_empty() {
                 let room = listener.room();
-                // In parts that have nothing to do with records.
+                // In parts that ignore the borders of records.
                 let some = speaker.unsent().len().min(room.len()).min(10_007);
                 room[..some].copy_from_slice(&speaker.unsent()[..some]);
                 speaker.sent(some);

@@ -13,7 +13,7 @@ fn made_for(address: &SocketAddr) -> io::Result<OwnedFd> {
     Ok(net::socket_with(family, SocketType::STREAM, FLAGS, None)?)
 }
 
-/// Begins to dial. The socket is writable when that has gone well or ill.
+/// Begins to dial. The socket is writable when dialling has succeeded or failed.
 pub(crate) fn dial(address: &SocketAddr) -> io::Result<OwnedFd> {
     let socket = made_for(address)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
@@ -31,7 +31,7 @@ pub(crate) fn dialled(socket: &OwnedFd) -> io::Result<()> {
 /// Listens on one address.
 pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
     let socket = made_for(address)?;
-    // What an earlier run left behind does not stand in the way; whoever listens does.
+    // Leftovers of an earlier run do not block the port; a live listener does.
     sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;

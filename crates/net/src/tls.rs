@@ -7,24 +7,24 @@ use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 use rustls::Error;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 
-/// What is received at once: some records (bytes).
+/// Bytes received at once: some records.
 const RECEIVED: usize = 256 << 10;
-/// What is sealed at once.
+/// Bytes sealed at once.
 const SEALED: usize = 256 << 10;
 
 /// One end of an encrypted stream.
 pub(crate) struct Tls {
     stage: Stage,
-    /// What has come: opened bytes that nobody has taken, and after them records.
+    /// Input: opened bytes that nobody has taken, followed by records.
     coming: Vec<u8>,
     opened: std::ops::Range<usize>,
     records: std::ops::Range<usize>,
-    /// While hands are shaken: where the records end that were shown to `rustls`.
+    /// During the handshake: the end of the records that `rustls` has seen.
     shown: usize,
-    /// What the socket has to take, and how much of it that has.
+    /// Output for the socket, and how much of it was taken.
     leaving: Vec<u8>,
     left: usize,
-    /// Said before hands were shaken.
+    /// Content written before the handshake was over.
     early: Vec<u8>,
     closed: bool,
 }
@@ -37,11 +37,11 @@ enum Stage {
     Broken,
 }
 
-/// What comes of showing `rustls` what has come.
+/// The result of passing input to `rustls`.
 enum Shown {
-    /// So many bytes are done with, and it may go on.
+    /// This many bytes are consumed, and it may go on.
     Goes(usize),
-    /// So many bytes are done with, and more must come.
+    /// This many bytes are consumed, and more must arrive.
     Waits(usize),
 }
 
@@ -74,7 +74,7 @@ impl Tls {
         Ok(tls)
     }
 
-    /// What the socket has to take first.
+    /// Output that the socket must take first.
     pub fn unsent(&self) -> &[u8] {
         &self.leaving[self.left..]
     }
@@ -88,7 +88,7 @@ impl Tls {
         }
     }
 
-    /// Seals the first of these bytes; how many those are.
+    /// Seals the first of these bytes; returns how many.
     pub fn seal(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.stage {
             Stage::Open(records) => records.seal(slices, SEALED, &mut self.leaving).map_err(wrong),
@@ -115,18 +115,18 @@ impl Tls {
         &mut self.coming[self.records.end..]
     }
 
-    /// So many bytes have come there.
+    /// This many bytes have arrived there.
     pub fn came(&mut self, bytes: usize) -> io::Result<()> {
         self.records.end += bytes;
         self.shake_hands()
     }
 
-    /// Whether the other end has said that it says no more.
+    /// Whether the other end has announced its end.
     pub fn is_closed(&self) -> bool {
         self.closed && self.opened.is_empty()
     }
 
-    /// Whether bytes wait here that `take` would give, or say something of, without more from the socket.
+    /// Whether `take` has bytes or an error to return without more input from the socket.
     pub fn has_more(&self) -> bool {
         !self.opened.is_empty()
             || matches!(self.stage, Stage::Open(_))
@@ -152,7 +152,7 @@ impl Tls {
         Ok(taken)
     }
 
-    /// Opens the next record with bytes in it, if it has come.
+    /// Opens the next record that has content, if it has arrived.
     fn open(&mut self) -> io::Result<bool> {
         while let Stage::Open(records) = &mut self.stage {
             let Some(len) = whole(&self.coming[self.records.clone()]).map_err(wrong)? else { return Ok(false) };
@@ -173,7 +173,7 @@ impl Tls {
         Ok(false)
     }
 
-    /// Goes on with the handshake, record by record, so that none that follows it is shown to `rustls`.
+    /// Continues the handshake, record by record, so that `rustls` sees no record after it.
     fn shake_hands(&mut self) -> io::Result<()> {
         while !matches!(self.stage, Stage::Open(_)) {
             let visible = &mut self.coming[self.records.start..self.shown.max(self.records.start)];
@@ -234,7 +234,7 @@ impl Tls {
         open.renews_after(records);
     }
 
-    /// Says that the keys change; 1 asks for the same, 0 does not, and all else is wrong.
+    /// Announces new keys; 1 asks for the same, 0 does not, and other values are errors.
     pub fn updates_keys(&mut self, asks: u8) {
         let Stage::Open(open) = &mut self.stage else { panic!("hands are not shaken") };
         open.updates_keys(asks, &mut self.leaving);
@@ -246,7 +246,7 @@ impl Tls {
     }
 }
 
-/// The length of the first record, if all of it has come.
+/// The length of the first record, if it has arrived whole.
 fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
     let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
     if !KINDS.contains(&header[0]) || header[1] != 3 {
@@ -259,7 +259,7 @@ fn whole(bytes: &[u8]) -> Result<Option<usize>, Error> {
     Ok((bytes.len() >= HEADER + len).then_some(HEADER + len))
 }
 
-/// Does what `rustls` wants done now.
+/// Does the work that `rustls` asks for.
 fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, leaving: &mut Vec<u8>) -> Result<Shown, Error> {
     let UnbufferedStatus { discard, state } = status;
     match state? {

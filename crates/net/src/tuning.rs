@@ -2,12 +2,12 @@
 
 use ligament_path::Nanos;
 
-/// What can be chosen about all paths of a domain.
+/// Options of all paths of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// Pieces, acknowledgements, signs of life, patience.
+    /// Pieces, acknowledgements, heartbeats, patience.
     pub path: ligament_path::Tuning,
-    /// How long a guest may take to say who it is (ns).
+    /// How long a guest may take to identify itself (ns).
     pub greeting: Nanos,
     /// How long a connection may take to be made (ns).
     pub connect: Nanos,
@@ -20,10 +20,10 @@ pub struct Tuning {
 /// Whether the pieces of large messages are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Where it makes messages arrive sooner.
+    /// If it makes messages arrive sooner.
     WhereItPays,
     Never,
-    /// Wherever it makes them smaller.
+    /// Whenever it makes them smaller.
     Always,
 }
 

@@ -15,13 +15,13 @@ pub(crate) const MAX_PIECE: u32 = 4 << 20;
 pub enum FrameKind {
     /// A piece of a message.
     Piece,
-    /// How many frames have come on each stream.
+    /// How many frames have arrived on each stream.
     Acknowledgement,
     /// How many bytes of a conduit have been received by its instance.
     Credit,
-    /// Nothing but a sign of life, or (number 1) a question for news of what has come.
+    /// A heartbeat. With number 1, it asks for an acknowledgement.
     Heartbeat,
-    /// Nothing more will be sent but acknowledgements.
+    /// Nothing more will be sent except acknowledgements.
     End,
 }
 
@@ -36,8 +36,8 @@ pub struct FrameHeader {
     /// Of a piece: bytes of the message that it stands for.
     pub len: u32,
     pub conduit: u32,
-    /// Of a piece: its message's number on the conduit. Of credit: bytes received in all. Of a sign of life:
-    /// whether it asks for news.
+    /// Of a piece: its message's number on the conduit. Of credit: bytes received in all. Of a heartbeat:
+    /// whether it asks for an acknowledgement.
     pub number: Number,
     /// Of a piece: where it begins in its message.
     pub offset: u64,
@@ -45,7 +45,7 @@ pub struct FrameHeader {
     pub total: u64,
 }
 
-/// What is wrong with a frame. Whoever sends such a frame is not a Ligament of this version, or is broken.
+/// What is wrong with a frame. Its sender is broken, or not a Ligament of this version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameError(pub String);
 
@@ -87,7 +87,8 @@ impl FrameHeader {
         bytes
     }
 
-    /// Reads a header and checks all that can be checked by itself: lengths, ranges, what must be 0.
+    /// Reads a header and checks everything that can be checked without context: lengths, ranges, fields that
+    /// must be 0.
     ///
     /// # Errors
     /// With what is wrong.
@@ -149,7 +150,7 @@ impl FrameHeader {
     }
 }
 
-/// How many counted frames have come on one incarnation of a stream.
+/// How many counted frames have arrived on one incarnation of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count {
     pub stream: StreamId,

@@ -5,11 +5,11 @@ use crate::frame::{wrong, FrameError, FrameHeader};
 use crate::{MessageId, Number};
 use std::collections::{BTreeMap, HashMap};
 
-/// A message of which some bytes have come.
+/// A message of which some bytes have arrived.
 #[derive(Debug)]
 struct Assembly {
     total: u64,
-    /// Begin → end of what has come; ranges that touch are one.
+    /// Begin → end of each range that has arrived; adjacent ranges are merged.
     ranges: BTreeMap<u64, u64>,
 }
 
@@ -39,21 +39,21 @@ impl Assembly {
 struct Arriving {
     /// The last message that was delivered.
     delivered: Number,
-    /// What has come in part, and what is whole but has to wait for those before it (none).
+    /// Messages that have arrived in part, and whole messages that wait for those before them (none).
     waiting: BTreeMap<Number, Option<Assembly>>,
 }
 
 /// All messages of one direction that have not been delivered.
 #[derive(Debug)]
 pub(crate) struct Inbound {
-    /// The longest message that is taken, and how many of a conduit may be under way at once.
+    /// The longest message that is accepted, and how many of a conduit may be under way at once.
     longest: u64,
     most: u64,
     conduits: HashMap<u32, Arriving>,
     waiting: usize,
 }
 
-/// What becomes of a piece.
+/// What to do with a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Its bytes are needed; whether it is the first of its message.
@@ -78,7 +78,7 @@ impl Inbound {
     /// A piece begins.
     ///
     /// # Errors
-    /// It contradicts another, or is beyond what is taken.
+    /// It contradicts another piece, or exceeds a limit.
     pub fn begin(&mut self, header: &FrameHeader) -> Result<Fate, FrameError> {
         let FrameHeader { number, conduit, total, .. } = *header;
         let arriving = self.conduits.entry(conduit).or_default();
@@ -107,7 +107,8 @@ impl Inbound {
         Ok(Fate::Wanted { first: true })
     }
 
-    /// All bytes of a piece have come. `deliver` is told of each message that can be handed over now, in order.
+    /// All bytes of a piece have arrived. Calls `deliver` for each message that can be handed over now, in
+    /// order.
     pub fn end(&mut self, id: MessageId, offset: u64, len: u32, mut deliver: impl FnMut(MessageId)) {
         let Some(arriving) = self.conduits.get_mut(&id.conduit) else { return };
         let Some(slot) = arriving.waiting.get_mut(&id.number) else { return };
@@ -125,7 +126,7 @@ impl Inbound {
         }
     }
 
-    /// Messages that have come in part, or wait for their turn.
+    /// Messages that have arrived in part, or wait for their turn.
     pub fn len(&self) -> usize {
         self.waiting
     }

@@ -23,7 +23,7 @@ pub struct MessageId {
     pub number: Number,
 }
 
-/// A stream's number: 0 for the one that small messages and control prefer.
+/// A stream's number. Stream 0 is preferred for small messages and control.
 pub type StreamId = u16;
-/// Nanoseconds of any clock that does not go back.
+/// Nanoseconds of any clock that never goes back.
 pub type Nanos = u64;

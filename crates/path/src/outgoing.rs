@@ -11,7 +11,7 @@ struct Leaving {
     next: u64,
     /// An empty message is one piece too.
     started: bool,
-    /// Bytes that are known to have come.
+    /// Bytes that are acknowledged.
     arrived: u64,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Piece {
     pub total: u64,
 }
 
-/// All messages of one direction that are not known to have arrived.
+/// All messages of one direction that are not fully acknowledged.
 #[derive(Debug)]
 pub(crate) struct Outbound {
     /// The most bytes of a piece.
@@ -38,7 +38,7 @@ pub(crate) struct Outbound {
     /// Large messages wait per conduit; conduits take turns, frame by frame.
     large_ones: BTreeMap<u32, VecDeque<MessageId>>,
     turns: VecDeque<u32>,
-    /// Pieces of small and of large messages that are to be sent once more, the oldest message of a conduit first.
+    /// Pieces of small and of large messages that must be sent again, the oldest message of a conduit first.
     small_again: BTreeSet<Piece>,
     large_again: BTreeSet<Piece>,
 }
@@ -75,12 +75,12 @@ impl Outbound {
         id
     }
 
-    /// Messages that are not known to have arrived.
+    /// Messages that are not fully acknowledged.
     pub fn len(&self) -> usize {
         self.leaving.len()
     }
 
-    /// The next piece of what goes before all else: pieces of small messages, first those that go once more.
+    /// The next piece of a small message; pieces to be sent again come first.
     pub fn next_small(&mut self) -> Option<Piece> {
         if let Some(piece) = self.small_again.pop_first() {
             return Some(piece);
@@ -138,7 +138,7 @@ impl Outbound {
         again.insert(piece);
     }
 
-    /// A piece has arrived. Whether its message has, as a whole.
+    /// A piece is acknowledged. Returns whether its whole message is.
     pub fn arrived(&mut self, id: MessageId, len: u32) -> bool {
         let Some(message) = self.leaving.get_mut(&id) else { return false };
         message.arrived += u64::from(len);

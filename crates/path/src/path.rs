@@ -8,27 +8,27 @@ use crate::stream::{Cargo, Reading, Stream};
 use crate::{MessageId, Nanos, StreamId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// What can be chosen about a path.
+/// Options of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
     /// The most bytes of a message in one frame; at most 4 MiB.
     pub piece: u32,
     /// Messages up to this length never queue behind larger ones.
     pub small: u64,
-    /// The longest message that is taken from the other end.
+    /// The longest message that is accepted from the other end.
     pub longest: u64,
     /// How many messages of a conduit may be under way to here.
     pub most: u64,
-    /// What has come is told after so many bytes, or after so long.
+    /// Arrivals are acknowledged after this many bytes, or after this long.
     pub tell_after_bytes: u64,
     pub tell_after: Nanos,
-    /// A stream that has had nothing to say for so long gives a sign of life.
+    /// A stream that has been quiet for this long sends a heartbeat.
     pub heartbeat: Nanos,
-    /// A stream on which nothing has come for so long is taken for dead.
+    /// A stream on which nothing has arrived for this long is taken for dead.
     pub silence: Nanos,
-    /// A path that has had no stream for so long is given up.
+    /// A path that has had no stream for this long is given up.
     pub patience: Nanos,
-    /// How long an end that has said and heard everything but the other's last word waits for a new stream.
+    /// How long an end waits for a new stream if only the other end's last frame is missing.
     pub farewell: Nanos,
 }
 
@@ -62,10 +62,11 @@ pub enum Outgoing {
 /// Where the bytes after a header go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Into a message's memory. `first`: nothing of it came before, so that it has none yet. Ask `is_wanted` before each
-    /// piece of the bytes is stored: another stream may have brought the message to its end meanwhile.
+    /// Into a message's memory. `first`: this is the message's first piece, so it has no memory yet. Ask
+    /// `is_wanted` before each part of the bytes is stored: another stream may have completed the message
+    /// meanwhile.
     Message { id: MessageId, total: u64, offset: u64, len: u32, codec: u8, stored: u32, first: bool },
-    /// Nowhere: so many bytes are to be read and dropped.
+    /// Nowhere: read this many bytes and drop them.
     Nowhere { stored: u32 },
     /// To `acknowledged`.
     Acknowledgement { stored: u32 },
@@ -73,22 +74,22 @@ pub enum Place {
     Done,
 }
 
-/// What the owner of a path is to do.
+/// What the owner of a path must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// The message is whole, and all of its conduit before it were delivered.
     Deliver(MessageId),
-    /// The other end has the message: its memory here can go.
+    /// The other end has the whole message: its memory here can be released.
     Release(MessageId),
-    /// So many bytes of the conduit have been received at the other end, in all.
+    /// The number of bytes of the conduit that were received at the other end, in all.
     Credit { conduit: u32, bytes: u64 },
-    /// The stream is dead: close it, and connect it anew if this is the end that does so.
+    /// The stream is dead: close it, and dial it again if this end is the dialler.
     Close { stream: StreamId },
     /// There is something to write on some stream.
     Write,
     /// The path has had no stream for longer than its patience.
     GiveUp,
-    /// Both ends have said that they have nothing more to send, and all has arrived.
+    /// Both ends have announced that nothing more comes, and everything has arrived.
     Ended,
 }
 
@@ -99,12 +100,12 @@ pub struct Path {
     streams: BTreeMap<StreamId, Stream>,
     outbound: Outbound,
     inbound: Inbound,
-    /// What this end's instances have received, by conduit, and which of it has to be told.
+    /// What this end's instances have received, by conduit, and for which conduits that must be reported.
     credits: HashMap<u32, u64>,
     credits_due: BTreeSet<u32>,
     /// What the other end's have.
     credited: HashMap<u32, u64>,
-    /// Since when there has been something to tell of what came.
+    /// Since when there have been unacknowledged arrivals.
     tell_since: Option<Nanos>,
     /// Since when there has been no stream.
     alone_since: Option<Nanos>,
@@ -117,13 +118,13 @@ pub struct Path {
 
 #[derive(Debug, Default)]
 struct Ending {
-    /// This end has nothing more to send; it must be said (again); it has been said and heard.
+    /// This end has nothing more to send; its end must be sent (again); its end is sent and acknowledged.
     wanted: bool,
     due: bool,
     heard: bool,
-    /// News of what has come was asked for since the last stream broke.
+    /// An acknowledgement was asked for since the last stream broke.
     asked: bool,
-    /// The other end has said so.
+    /// The other end has announced its end.
     theirs: bool,
     told: bool,
 }
@@ -154,7 +155,7 @@ impl Path {
         self.streams.len()
     }
 
-    /// What is to be done next, if anything.
+    /// The next thing to do, if there is any.
     pub fn action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
@@ -183,7 +184,7 @@ impl Path {
         }
     }
 
-    /// A stream is connected. Both ends know by which incarnation; a later one is the end of an earlier one.
+    /// A stream is connected. Both ends know its incarnation; a new incarnation ends the one before.
     pub fn stream_up(&mut self, stream: StreamId, incarnation: u32, now: Nanos) {
         self.stream_down(stream, now);
         self.streams.insert(stream, Stream::new(incarnation, now));
@@ -203,7 +204,7 @@ impl Path {
                 Cargo::End => self.ending.due = true,
             }
         }
-        // What was told of the others may have been on it.
+        // Reports about other streams may have been under way on this one.
         for other in self.streams.values_mut().filter(|other| other.came > 0) {
             other.told = 0;
             self.tell_since = Some(now.saturating_sub(self.tuning.tell_after));
@@ -308,20 +309,20 @@ impl Path {
         })
     }
 
-    /// Whether the news of what has come can go with what the first stream carries at this moment, so that nobody has to
-    /// be woken for it later. What came at this very moment waits for the next one.
+    /// Whether an acknowledgement can ride on the frames that the first stream carries at this moment, so that
+    /// nobody has to be woken for it later. Frames that arrived at this very moment wait for the next occasion.
     fn may_tell(&self, now: Nanos) -> bool {
         self.tell_since.is_some_and(|since| since < now)
             && self.streams.values().next().is_some_and(|first| first.spoke == now)
     }
 
-    /// Whether this end waits for nothing but news of what has come, so that it can say that this was all.
+    /// Whether this end waits only for acknowledgements before it can announce its end.
     fn may_ask(&self) -> bool {
         let Ending { wanted, asked, .. } = self.ending;
         wanted && !asked && self.outbound.len() > 0 && !self.outbound.has_small() && !self.outbound.has_large()
     }
 
-    /// A sign of life that asks for news at once.
+    /// A heartbeat that asks for an acknowledgement at once.
     fn ask(&mut self) -> Outgoing {
         self.ending.asked = true;
         let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
@@ -339,7 +340,8 @@ impl Path {
         Outgoing::Control { header, bytes }
     }
 
-    /// A header has been read from a stream: where do the bytes after it go? `finished` is due when they have come.
+    /// A header was read from a stream: says where the bytes after it belong. Call `finished` when they have
+    /// arrived.
     ///
     /// # Errors
     /// The other end breaks the rules; the stream is to be closed.
@@ -370,7 +372,7 @@ impl Path {
             FrameKind::End => {
                 self.ending.theirs = true;
                 self.count(stream, 0, now);
-                // Nothing else may follow that would carry the news.
+                // No other frame may follow that could carry the acknowledgement.
                 self.tell_at_once(now);
                 self.end_if_over();
                 Ok(Place::Done)
@@ -393,12 +395,12 @@ impl Path {
         }
     }
 
-    /// Whether bytes of a message are still to be stored.
+    /// Whether bytes of a message still have to be stored.
     pub fn is_wanted(&self, id: MessageId) -> bool {
         self.inbound.is_wanted(id)
     }
 
-    /// The bytes of a piece have come.
+    /// The bytes of a piece have arrived.
     pub fn finished(&mut self, stream: StreamId, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.heard = now;
@@ -408,14 +410,14 @@ impl Path {
         self.inbound.end(id, offset, len, |id| actions.push_back(Action::Deliver(id)));
     }
 
-    /// Some bytes of a frame have come: a sign of life.
+    /// Some bytes of a frame have arrived: the stream is alive.
     pub fn heard(&mut self, stream: StreamId, now: Nanos) {
         if let Some(state) = self.streams.get_mut(&stream) {
             state.heard = now;
         }
     }
 
-    /// The bytes of an acknowledgement have come.
+    /// The bytes of an acknowledgement have arrived.
     ///
     /// # Errors
     /// They make no sense; the stream is to be closed.
@@ -425,7 +427,7 @@ impl Path {
         }
         for Count { stream, incarnation, frames } in decode_counts(bytes)? {
             let Some(state) = self.streams.get_mut(&stream).filter(|s| s.incarnation == incarnation) else {
-                // What was on an earlier incarnation has gone to others already.
+                // Frames of an earlier incarnation were moved to other streams already.
                 continue;
             };
             let Some(arrived) = state.take_acknowledged(frames) else {
@@ -457,7 +459,7 @@ impl Path {
         self.actions.push_back(Action::Write);
     }
 
-    /// A counted frame has come.
+    /// A counted frame has arrived.
     fn count(&mut self, stream: StreamId, bytes: u64, now: Nanos) {
         let Some(state) = self.streams.get_mut(&stream) else { return };
         state.came += 1;
@@ -468,7 +470,8 @@ impl Path {
         }
     }
 
-    /// Whether all has been said and heard but that the other end has heard this end's last word: it may be gone.
+    /// Whether everything is done, except that the other end may not have received this end's last frame. The
+    /// other end may be gone.
     fn lacks_only_a_farewell(&self) -> bool {
         let Ending { wanted, theirs, told, .. } = self.ending;
         wanted && theirs && !told && self.outbound.len() == 0
@@ -484,15 +487,15 @@ impl Path {
 
     fn end_if_over(&mut self) {
         let Ending { heard, theirs, told, .. } = self.ending;
-        // The other end must hear that it was heard.
+        // The other end must learn that its end was received.
         if heard && theirs && !told && self.tell_since.is_none() {
             self.ending.told = true;
             self.actions.push_back(Action::Ended);
         }
     }
 
-    /// When `tick` is due next. What a `tick` has said already is due to be written is not counted again: it waits for
-    /// its stream.
+    /// When `tick` is due next. Frames that an earlier `tick` has queued are not counted again: they wait for
+    /// their stream.
     pub fn deadline(&self) -> Option<Nanos> {
         let tell =
             self.tell_since.filter(|_| !self.streams.is_empty()).map(|since| since + self.tuning.tell_after);
@@ -529,14 +532,14 @@ impl Path {
         }
     }
 
-    /// Whether nothing is under way in either direction, and all that was sent is known to have come.
+    /// Whether nothing is under way in either direction, and everything sent is acknowledged.
     pub fn is_quiet(&self) -> bool {
         self.under_way() == (0, 0)
             && self.credits_due.is_empty()
             && self.streams.values().all(|stream| stream.flight.is_empty())
     }
 
-    /// Messages that are not known to have arrived, and messages that have not been delivered.
+    /// Messages that are not fully acknowledged, and messages that have not been delivered.
     pub fn under_way(&self) -> (usize, usize) {
         (self.outbound.len(), self.inbound.len())
     }

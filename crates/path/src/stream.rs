@@ -3,7 +3,7 @@
 use crate::{MessageId, Nanos};
 use std::collections::VecDeque;
 
-/// What a frame carried that has to arrive.
+/// The contents of a frame that must arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cargo {
     Piece { id: MessageId, offset: u64, len: u32 },
@@ -15,17 +15,17 @@ pub(crate) enum Cargo {
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub incarnation: u32,
-    /// What was sent and is not known to have come, oldest first.
+    /// Frames that were sent and are not acknowledged, oldest first.
     pub flight: VecDeque<Cargo>,
-    /// Counted frames sent that are known to have come.
+    /// Counted frames that were sent and acknowledged.
     pub acknowledged: u64,
-    /// Counted frames that came.
+    /// Counted frames that arrived.
     pub came: u64,
-    /// Bytes that came since it was last told how many frames did.
+    /// Bytes that arrived since the last acknowledgement.
     pub untold: u64,
-    /// The value of `came` that was last told.
+    /// The value of `came` in the last acknowledgement.
     pub told: u64,
-    /// When something was last heard, and last said.
+    /// When something was last received, and last sent.
     pub heard: Nanos,
     pub spoke: Nanos,
     /// The piece whose bytes are being read, if any.
@@ -57,7 +57,7 @@ impl Stream {
         }
     }
 
-    /// What is known to have come, now that `frames` have. More than were sent is a lie: none then.
+    /// The frames that `frames` acknowledges. None if more are acknowledged than were sent: that is a lie.
     pub fn take_acknowledged(&mut self, frames: u64) -> Option<std::collections::vec_deque::Drain<'_, Cargo>> {
         let news = frames.saturating_sub(self.acknowledged);
         if news > self.flight.len() as u64 {

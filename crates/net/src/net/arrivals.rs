@@ -13,17 +13,18 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// The most connections from outside that have not said who they are. Beyond, one must go: of the machine from which most of
-/// them are, the one that came first. Who has said that they hold the run's keys need not.
+/// The maximum number of connections from outside that have not identified themselves. Beyond it one must go:
+/// the oldest one of the machine that has the most. A connection that has proved that it holds the run's keys
+/// stays.
 const MOST_UNKNOWN: usize = 256;
-/// The most that are taken in before others have their turn.
+/// The maximum number accepted before others have their turn.
 const TURN: usize = 64;
-/// Where there are no descriptors, nobody is taken in for so long (ns).
+/// If there are no descriptors, nobody is accepted for this long (ns).
 const CROWDED: Nanos = 200_000_000;
 /// A connection is watched for everything, and for edges.
 const ALL: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
-/// As many of an address's bytes as one machine cannot choose by itself: of IPv6 the first 64 bits.
+/// The part of an address that one machine cannot choose by itself: of IPv6 the first 64 bits.
 type Machine = [u8; 8];
 
 fn machine(address: &SocketAddr) -> Machine {
@@ -31,7 +32,7 @@ fn machine(address: &SocketAddr) -> Machine {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
         IpAddr::V6(address) => address.octets(),
     };
-    // What is mapped differs in its last bytes only.
+    // Mapped IPv4 addresses differ in their last bytes only.
     if address.is_ipv4() {
         all.rotate_right(8);
     }
@@ -39,7 +40,7 @@ fn machine(address: &SocketAddr) -> Machine {
 }
 
 impl Net {
-    /// Dials all streams of a domain whose time has come.
+    /// Dials all streams of a domain that are due.
     pub(super) fn dial_what_is_due(&mut self, domain: u32, now: Nanos) {
         while let Some((line, address)) = self.peer(domain).take_due(domain, now) {
             match Guest::dial(line, address, now + self.tuning.connect) {
@@ -60,7 +61,7 @@ impl Net {
         peer.not_dialled(line.stream, &tuning, now);
     }
 
-    /// Somebody knocks at a listening socket.
+    /// Somebody connects to a listening socket.
     pub(super) fn take_in(&mut self, token: u64, now: Nanos) {
         let Some(listener) = self.listening.get(&token) else { return };
         let mut arrived = Vec::new();
@@ -87,7 +88,7 @@ impl Net {
             let token = self.token(Owner::Guest);
             self.watch(&socket, token, ALL);
             let mut connection = Connection::new(socket);
-            // Whose greeting is here already is known before the next one comes.
+            // If a greeting has arrived already, it is read before the next guest is accepted.
             connection.ready(true, false, false);
             let guest = Guest::arrives(connection, address, now + self.tuning.greeting);
             self.guests.insert(token, guest);
@@ -120,7 +121,7 @@ impl Net {
         }
     }
 
-    /// Those whose time is up.
+    /// Closes guests whose time is up.
     pub(super) fn dismiss_late_guests(&mut self, now: Nanos) {
         let late: Vec<(u64, &str)> = self
             .guests
@@ -133,7 +134,7 @@ impl Net {
         }
     }
 
-    /// Closes a connection that does not become a stream. Nothing is said to whoever it is.
+    /// Closes a connection that does not become a stream, without saying anything to it.
     fn turn_away(&mut self, token: u64, why: &str, now: Nanos) {
         self.owners.remove(&token);
         let Some(guest) = self.guests.remove(&token) else { return };
@@ -153,7 +154,7 @@ impl Net {
         }
     }
 
-    /// Goes on with a greeting.
+    /// Continues a greeting.
     pub(super) fn greet(&mut self, token: u64, now: Nanos) {
         loop {
             let Some(guest) = self.guests.get_mut(&token) else { return };
@@ -174,7 +175,7 @@ impl Net {
                 },
                 Ok(Progress::LastWord(hello, why)) => match self.still_welcome(&hello) {
                     Ok(()) => {
-                        // That it closes tells the other end that this was heard.
+                        // Closing tells the other end that this was received.
                         self.owners.remove(&token);
                         self.guests.remove(&token);
                         self.part_from(hello.from, Event::Gone { domain: hello.from, why });
@@ -191,7 +192,7 @@ impl Net {
         }
     }
 
-    /// Somebody who holds the run's keys, or repeats what such a one has said, wants to come in.
+    /// Somebody who holds the run's keys, or repeats the hello of somebody who does, wants to be admitted.
     fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), String> {
         let &Hello { encrypt, from, to, boot, stream, incarnation, .. } = hello;
         let me = self.house.me;
@@ -220,7 +221,7 @@ impl Net {
     fn expected(&self, hello: &Hello) -> Result<(), String> {
         let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
-            // Of a domain that is dialled whoever outlived it dials.
+            // If this end dials a domain, only the process that outlived the domain dials here.
             Some(peer) if peer.dials() && !last_word => {
                 Err(format!("domain {from} dials, where this end does"))
             }
@@ -233,7 +234,7 @@ impl Net {
         }
     }
 
-    /// Whether nobody newer has come while a guest was greeted.
+    /// Whether no newer connection came while a guest was greeted.
     fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
         let &Hello { from, boot, stream, incarnation, .. } = hello;
         self.expected(hello)?;
@@ -276,7 +277,7 @@ impl Net {
         if was_down {
             self.events.push_back(Event::PathUp { domain });
         }
-        // What has come behind the greeting was told already.
+        // Bytes behind the greeting raised their edge already.
         self.ready.push(token);
     }
 

@@ -6,7 +6,7 @@ use crate::peer::Standing;
 use crate::{Cargo, Event, Nanos, StreamId};
 use ligament_path::Action;
 
-/// A path on which what came broke the rules so often in a row is given up.
+/// After this many violations of the rules in a row, a path is given up.
 const MOST_WRONGS: u32 = 5;
 
 impl Net {
@@ -28,7 +28,7 @@ impl Net {
                 if state.connection.is_readable() {
                     self.ready.push(state.token);
                 }
-                // TLS may have had something to answer.
+                // TLS may have produced an answer.
                 peer.due |= state.connection.has_unsent();
             }
             Err(trouble) => self.stumble(domain, stream, trouble, now),
@@ -36,7 +36,7 @@ impl Net {
         self.act(domain, cargo, now);
     }
 
-    /// Writes to all streams of all paths that have something to write.
+    /// Writes to all streams that have something to write.
     pub(super) fn write(&mut self, cargo: &mut dyn Cargo, now: Nanos) {
         let due: Vec<u32> = self.peers.iter().filter(|(_, peer)| peer.due).map(|(&domain, _)| domain).collect();
         for domain in due {
