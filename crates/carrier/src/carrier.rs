@@ -18,37 +18,37 @@ pub struct Attachment {
     pub token: String,
     /// The domain that the carrier is in.
     pub me: u32,
-    /// For each channel of the run the domains that it leads from and to.
+    /// For each channel of the run, the domains of its sender and receiver.
     pub domains: Arc<[(u32, u32)]>,
 }
 
 /// How much is under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quiet {
-    /// Nothing is under way on any path of this domain, or in the carrier, and all that was received here is told to
-    /// where it came from.
+    /// Nothing is under way on any path of this domain or in the carrier, and everything received here was
+    /// reported to its sender's domain.
     pub quiet: bool,
-    /// Messages that went to other domains and that came from there, ever. Where all domains are quiet, twice with the
-    /// same counts, and as many have come as have gone, nothing is under way between any of them.
+    /// Messages sent to other domains and received from them, ever. If all domains are quiet twice with the
+    /// same counts, and as many messages were received as were sent, nothing is under way between any of them.
     pub sent: u64,
     pub came: u64,
-    /// What was told to other domains of what was received here, and what they told; bytes, wrapping. The sums over all
-    /// domains are equal if nothing of it is under way.
+    /// Bytes received here as reported to other domains, and bytes received there as they reported; wrapping.
+    /// The sums over all domains are equal if no report is under way.
     pub told: u64,
     pub credited: u64,
 }
 
-/// What stands in a domain for all instances that are elsewhere. It works on threads of its own until it is dropped.
+/// The endpoint for all instances elsewhere. It works on threads of its own until it is dropped.
 pub struct Carrier {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Carrier {
-    /// Begins to carry what agents say to each other. What it hears comes out of the second part.
+    /// Begins to carry messages between agents. The second part returns what the carrier reports.
     ///
     /// # Errors
-    /// There are no threads or descriptors to be had.
+    /// No threads or descriptors can be had.
     pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<Heard>), String> {
         let (sender, heard) = unbounded_channel();
         let shared = Shared::new(Box::new(paths), sender).map_err(|error| format!("no carrier: {error}"))?;
@@ -68,7 +68,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Begins a path that this end dials: see `Net::dial`. As all that follows it does not wait.
+    /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
     pub fn dial(&self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
         self.shared.order(Order::Dial { domain, addresses, streams });
     }
@@ -78,19 +78,19 @@ impl Carrier {
         self.shared.order(Order::Expect { domain });
     }
 
-    /// Nothing more will be said to a domain. When both ends have said so, `Event::Ended` is heard.
+    /// Nothing more will be sent to a domain. When both ends have announced this, `Event::Ended` is reported.
     pub fn end(&self, domain: u32) {
         self.shared.order(Order::End { domain });
     }
 
-    /// Says something to the agent of another domain, to which a path was begun. It arrives once, and after what was said
-    /// before.
+    /// Sends a message to the agent of another domain, to which a path was begun. It arrives once, and after
+    /// earlier messages.
     pub fn control(&self, domain: u32, bytes: Vec<u8>) {
         self.shared.order(Order::Control { domain, bytes });
     }
 
-    /// Becomes an endpoint of the domain (the agent's driver calls this). What came for instances here before waits
-    /// until then. Paths to all domains to which channels lead have been begun.
+    /// Becomes an endpoint of the domain; the agent's driver calls this. Messages for instances here that came
+    /// earlier wait until then. Paths to all domains to which channels lead must have been begun.
     pub fn attach(&self, attachment: Attachment) {
         let spawned = self.spawn("carrier", move |shared| endpoint_thread(shared, attachment));
         if let Err(why) = spawned {
@@ -98,7 +98,7 @@ impl Carrier {
         }
     }
 
-    /// Lets go of the endpoint as soon as all that was sent here has arrived elsewhere; `Heard::Detached` says so.
+    /// Drops the endpoint as soon as everything sent here has arrived elsewhere; `Heard::Detached` reports it.
     pub fn detach(&self) {
         self.shared.order(Order::Detach);
     }

@@ -2,14 +2,14 @@
 
 use ligament_net::Event;
 
-/// Something that the carrier heard or met, in the order in which it happened.
+/// A report of the carrier, in the order of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// Another domain's agent says something.
+    /// A message from another domain's agent.
     Control { from: u32, bytes: Vec<u8> },
     /// Something happened to a path.
     Path(Event),
-    /// After `Carrier::detach`: all that was sent here has arrived elsewhere, and the endpoint is let go of.
+    /// After `Carrier::detach`: everything sent here has arrived elsewhere, and the endpoint is dropped.
     Detached,
     /// The run cannot go on. A whole sentence without a full stop.
     Failed(String),

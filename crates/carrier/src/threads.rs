@@ -26,13 +26,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How long to look on for a message after the last one, ns: several times as long as one takes to the next machine and
-/// back, and as a wake-up takes.
+/// How long to look on for a message after the last one (ns): several times as long as a message takes to the
+/// next machine and back, and as a wake-up takes.
 const LINGER: Nanos = 100_000;
 /// The longest sleep.
 const NAP: Duration = Duration::from_secs(1);
 
-/// What the agent wants.
+/// An order of the agent.
 pub(crate) enum Order {
     Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
     Expect { domain: u32 },
@@ -48,7 +48,8 @@ struct Work {
     /// Domains to which paths were begun.
     known: BTreeSet<u32>,
     turns: Turns,
-    /// Until when each of the two sleeps at most, 0 while it is awake: one of them is there for what is due.
+    /// Until when each of the two threads sleeps at most, 0 while it is awake: one of them is up for the work
+    /// that is due.
     endpoint_until: Nanos,
     paths_until: Nanos,
     stopped: bool,
@@ -59,14 +60,14 @@ pub(crate) struct Shared {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
     orders: Mutex<Vec<Order>>,
-    /// Says to the thread that waits for sockets that there are orders.
+    /// Tells the thread that waits for sockets that there are orders.
     called: OwnedFd,
     sockets: OwnedFd,
     heard: UnboundedSender<Heard>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panics says that the run fails.
+    // A thread that panics has reported that the run fails.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,7 +94,7 @@ impl Shared {
     }
 
     fn call(&self) {
-        // It fails only if it is full of calls that nobody has heeded yet.
+        // It fails only if it is full of calls that are not handled yet.
         let _ = rustix::io::write(&self.called, &1u64.to_ne_bytes());
     }
 
@@ -110,7 +111,7 @@ impl Shared {
         self.call();
     }
 
-    /// How much is under way; not nothing if a thread is at work.
+    /// What is under way. Never nothing while a thread is at work.
     pub fn quiet(&self) -> Quiet {
         let orders = !lock(&self.orders).is_empty();
         match self.work.try_lock() {
@@ -122,7 +123,7 @@ impl Shared {
         }
     }
 
-    /// Does all there is to do. When it is to be called again at the latest.
+    /// Does all work that is due. Returns when it must be called again at the latest.
     fn pass(&self, work: &mut Work) -> Nanos {
         for order in std::mem::take(&mut *lock(&self.orders)) {
             self.obey(work, order);
@@ -139,8 +140,9 @@ impl Shared {
         deadlines.min().unwrap_or(Nanos::MAX)
     }
 
-    /// Looks on for a while before sleeping, where that pays: what is answered at once wakes nobody then. Others have
-    /// the core after each look. Ends early when the other thread is there `instead`. When something is due.
+    /// Looks on for a while before sleeping, if that pays: an answer that comes at once then wakes nobody.
+    /// Others have the core after each look. Ends early if the other thread is awake `instead`. Returns when
+    /// something is due.
     fn linger<'a>(
         &'a self,
         mut work: MutexGuard<'a, Work>,
@@ -177,8 +179,8 @@ impl Shared {
         }
     }
 
-    /// The last of the two to be awake is to sleep: from now on others ring. When something is due, unless something
-    /// has come in between.
+    /// The last thread that is awake is going to sleep: from now on, others ring the doorbell. Returns when
+    /// something is due, unless something has come meanwhile.
     fn lie_down(&self, work: &mut Work, mut due: Nanos) -> Option<Nanos> {
         work.logic.lie_down();
         if work.logic.heeds_credit() {
@@ -212,7 +214,7 @@ impl Shared {
     }
 }
 
-/// Tells that the run fails if its thread panics.
+/// Reports that the run fails if its thread panics.
 struct Witness<'a>(&'a Shared);
 
 impl Drop for Witness<'_> {
@@ -256,7 +258,7 @@ pub(crate) fn paths_thread(shared: Arc<Shared>) {
             rustix::time::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
         let mut ready =
             [PollFd::new(&shared.sockets, PollFlags::IN), PollFd::new(&shared.called, PollFlags::IN)];
-        // A signal is as good as a socket.
+        // A signal needs a look, as a socket does.
         let _ = poll(&mut ready, Some(&time));
         if ready[1].revents().contains(PollFlags::IN) {
             let _ = rustix::io::read(shared.called.as_fd(), &mut [0u8; 8]);
@@ -308,6 +310,6 @@ pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
     }
     work.endpoint_until = Nanos::MAX;
     drop(work);
-    // The other thread has to see to all that is due from now on.
+    // The other thread takes over all work that is due from now on.
     shared.call();
 }

@@ -15,7 +15,7 @@ pub struct Where<'a> {
     pub model: Option<&'a Path>,
 }
 
-/// Words of a line that says what went wrong.
+/// Words that mark a line as an error.
 const TELLING: [&str; 14] = [
     "error",
     "exception",
@@ -33,8 +33,8 @@ const TELLING: [&str; 14] = [
     "invalid",
 ];
 
-/// Of the last lines of a program that failed, the one that says why: the exception of a Python traceback, else the last one
-/// that speaks of an error, else the last one.
+/// Picks the line that says why a program failed from its last lines: the exception of a Python traceback, else
+/// the last line that mentions an error, else the last line.
 pub fn error_line(lines: &[String]) -> Option<&str> {
     let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
     let traceback = lines.iter().rposition(|line| line.starts_with("Traceback (most recent call last)"));
@@ -53,7 +53,7 @@ pub fn advice(error: &str, place: &Where<'_>) -> Option<String> {
     python(error, place).or_else(|| library(error)).or_else(|| command(error)).or_else(|| file(error, place))
 }
 
-/// A module that is missing, or another of that name.
+/// The advice for a missing module.
 fn python(error: &str, place: &Where<'_>) -> Option<String> {
     let interpreter = place.ran.and_then(Ran::python);
     let python = interpreter.as_ref().map_or("its Python".to_owned(), |path| path.display().to_string());
@@ -114,7 +114,7 @@ fn command(error: &str) -> Option<String> {
     Some(format!("{name} is not in its PATH: {ADVICE}"))
 }
 
-/// A file that is not where it was looked for.
+/// A file that is missing where the program looked for it.
 fn file(error: &str, place: &Where<'_>) -> Option<String> {
     const SAYING: [&str; 3] = ["No such file or directory", "FileNotFoundError", "kind: NotFound"];
     if !SAYING.iter().any(|words| error.contains(words)) {
@@ -137,7 +137,7 @@ fn file(error: &str, place: &Where<'_>) -> Option<String> {
     Some(advice)
 }
 
-/// The file that an error names: what stands in quotes at its end, else the word before what is wrong with it.
+/// The file that an error names: the quoted text at its end, else the word before the description of the error.
 fn named_in(error: &str) -> Option<PathBuf> {
     for quote in ['\'', '"', '`'] {
         let mut parts = error.rsplit(quote);

@@ -37,9 +37,9 @@ pub struct Place<'a> {
     pub output: &'a Path,
     /// A directory for scripts made on the way; exists.
     pub scratch: &'a Path,
-    /// Inputs of the instance: where it finds what the user has at a path.
+    /// Inputs of the instance: the staged path of each path of the user.
     pub staged: &'a HashMap<PathBuf, PathBuf>,
-    /// Variables of this process that say who it is, and not who the instance is.
+    /// Variables of this process that describe this process, and not the instance.
     pub not_inherited: &'a [&'a str],
 }
 
@@ -89,7 +89,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
     }
-    // What it printed last must be in the file when it is killed.
+    // Its last output must be in the file even if it is killed.
     environment.set_default("PYTHONUNBUFFERED", "1");
     if let Some(venv) = &program.virtual_env {
         enter_virtual_env(&mut environment, venv, program)?;
@@ -225,7 +225,7 @@ fn through_shell(
     for module in modules {
         script.push_str(&format!("module load {} || exit 1\n", quote(module)));
     }
-    // A login shell and modules change these: what the program says comes last.
+    // A login shell and modules change these variables, so the program's own values come last.
     for name in program.env.keys().map(|name| name.trim_start_matches('+')) {
         if let Some(value) = environment.get(name) {
             script.push_str(&format!("export {name}={}\n", quote(&value.to_string_lossy())));
@@ -245,7 +245,7 @@ pub(crate) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// A text as one word for a shell, as it stands if that is all the same.
+/// A text as one word for a shell, unquoted if that makes no difference.
 pub(crate) fn plain_or_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// A process that does not end for so long after SIGKILL hangs in the kernel, where nobody can help it.
+/// A process that survives SIGKILL for this long hangs in the kernel, where nobody can help it.
 const AT_MOST: Duration = Duration::from_secs(10);
 
 /// The numbers of all descendants of this process, zombies left out.
@@ -63,8 +63,8 @@ pub fn end_descendants() -> Result<usize, (usize, Vec<Pid>)> {
     Ok(ended.len())
 }
 
-/// Whether this process has children, and so descendants: what has ended is taken off the table first, and may leave us
-/// its children.
+/// Whether this process has children, and so descendants. Reaps children that have ended; their own children
+/// may then become ours.
 fn has_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {

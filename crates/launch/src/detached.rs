@@ -14,8 +14,9 @@ use std::path::Path;
 /// Standard input, output and error.
 const STANDARD: [i32; 3] = [0, 1, 2];
 
-/// A process in a session of its own, which does something and ends with the status that this gives. It reads nothing, and
-/// prints to the end of the file `printed`. This process should have one thread only.
+/// Starts a process in a session of its own, which runs a function and exits with the status that it returns.
+/// It reads nothing, and prints to the end of the file `printed`. The calling process should have one thread
+/// only.
 ///
 /// # Errors
 /// The file cannot be opened, or no process can be made.
@@ -29,21 +30,21 @@ pub fn start_detached(printed: &Path, life: impl FnOnce() -> i32) -> io::Result<
             let settled = settled.and_then(|_| sys::become_same(&null, &STANDARD[..1]));
             let settled = settled.and_then(|()| sys::become_same(&file, &STANDARD[1..]));
             drop((null, file));
-            // Neither an end nor a panic may lead back into what the parent was doing.
+            // Neither a return nor a panic may lead back into the parent's work.
             let status = settled.map(|()| catch_unwind(AssertUnwindSafe(life)).unwrap_or(101));
             sys::exit_now(status.unwrap_or(101))
         }
     }
 }
 
-/// How a process that this one started has ended, as a shell says it; none while it has not.
+/// How a process that this one started has ended, as a shell reports it; none while it runs.
 pub fn ended(pid: u32) -> Option<i32> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let (_, status) = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG).ok()??;
     Some(status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0)))
 }
 
-/// What this process prints to its terminal goes to the end of a file from now on. What goes elsewhere goes on there.
+/// Output of this process to its terminal goes to the end of a file from now on. Other output is not affected.
 ///
 /// # Errors
 /// The file cannot be opened.
@@ -51,7 +52,7 @@ pub fn leave_terminal(printed: &Path) -> io::Result<()> {
     let file = OwnedFd::from(File::options().create(true).append(true).open(printed)?);
     let null = OwnedFd::from(File::open("/dev/null")?);
     let nothing = fstat(&null)?.st_rdev;
-    // One that has gone away cannot be asked any more whether it is a terminal.
+    // A terminal that has gone away no longer answers whether it is one.
     let is_terminal = |found: rustix::io::Result<Stat>| {
         found.is_ok_and(|found| {
             FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice && found.st_rdev != nothing

@@ -74,7 +74,7 @@ impl Environment {
         self.set(name, OsString::from_vec(value));
     }
 
-    /// Does what a program's `env` says: sets a variable, or, for a name with `+` in front, appends to it.
+    /// Applies an entry of a program's `env`: sets a variable, or, for a name with `+` in front, appends to it.
     pub fn apply(&mut self, name: &str, value: &str) {
         match name.strip_prefix('+') {
             Some(name) => {

@@ -30,25 +30,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether this process is a run and nothing else.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// For a process that is a run and nothing else: whatever its guard leaves behind, if that is killed, becomes this
-/// one's and is ended with the run.
+/// For a process that is a run and nothing else. If its guard is killed, the guard's children become children
+/// of this process, and are ended with the run.
 pub fn adopt_orphans() {
     let done = rustix::process::set_child_subreaper(Some(getpid()));
     ADOPTS.store(done.is_ok(), Ordering::Relaxed);
 }
 
-/// What the guard tells.
+/// A report of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// What was asked for under this number runs.
+    /// The process that was asked for under this number runs.
     Started { number: u32, pid: u32 },
-    /// It does not, and why: what the system says, with the program's path.
+    /// It could not be started: what the system says, with the program's path.
     NotStarted { number: u32, why: String },
     /// A process that was started has ended.
     Ended { pid: u32, ended: Ended },
 }
 
-/// Removes a socket, and the directory that it is in, if there is nothing else in that.
+/// Removes a socket, and its directory if nothing else is in it.
 pub fn remove_socket(socket: &Path) {
     let _ = std::fs::remove_file(socket);
     if let Some(directory) = socket.parent() {
@@ -56,27 +56,28 @@ pub fn remove_socket(socket: &Path) {
     }
 }
 
-/// The guard. When this is dropped, or its process ends in whatever way, all that came of the run is ended. It should
-/// be dropped when all is written down, since until then it would do that.
+/// The guard. When this is dropped, or its process ends in any way, every process of the run is ended. Drop it
+/// only after everything is written down.
 #[derive(Debug)]
 pub struct Guard {
     line: UnixStream,
     pid: Pid,
-    /// Told, and not yet asked for.
+    /// Reports that nobody has asked for yet.
     told: VecDeque<Told>,
     lives: bool,
 }
 
 impl Guard {
-    /// Forks it off. It has a process group of its own, so that Ctrl-C does not reach it. If this process then goes
-    /// without dropping the guard, the guard ends all that came of it and calls `lost`.
+    /// Forks the guard. It has a process group of its own, so that Ctrl-C does not reach it. If this process
+    /// ends without dropping the guard, the guard ends every process of the run and calls `lost`.
     ///
     /// # Errors
     /// No process, or no pair of sockets, can be made.
     pub fn start(lost: impl FnOnce(&Loss)) -> io::Result<Guard> {
         let (line, theirs) = UnixStream::pair()?;
         let run = getpid();
-        // What is free here would be the guard's as well, for as long as it lives.
+        // The guard would keep a copy of this process's free memory for as long as it lives, so give it back
+        // first.
         sys::give_back_memory();
         match sys::fork()? {
             Side::Parent(pid) => Ok(Guard { line, pid, told: VecDeque::new(), lives: true }),
@@ -88,8 +89,9 @@ impl Guard {
         }
     }
 
-    /// Has the guard start a command; `next_told` gives, with this number, what came of it. The process is the
-    /// guard's child, leads a group of its own, and dies with the guard. Many may be asked for before one is answered.
+    /// Orders the guard to start a command; `next_told` returns the result, with this number. The process is
+    /// the guard's child, leads a group of its own, and dies with the guard. Many starts may be ordered before
+    /// one is answered.
     ///
     /// # Errors
     /// The guard is gone.
@@ -110,18 +112,18 @@ impl Guard {
         self.wish(&Wish::Forget(group));
     }
 
-    /// Whatever happens, this socket, which is about to be made, and the directory that it is in are to be gone at the
-    /// end.
+    /// This socket, which is about to be made, and its directory must be removed at the end, whatever happens.
     pub fn removes(&mut self, socket: &Path) {
         self.wish(&Wish::Remove(socket.to_path_buf()));
     }
 
-    /// What is to be known of this process if it is lost (`Loss::noted`); instead of what was noted before.
+    /// What the guard reports of this process if it is lost (`Loss::noted`); replaces an earlier note.
     pub fn notes(&mut self, note: String) {
         self.wish(&Wish::Note(note));
     }
 
-    /// Says what is wished; false if the guard is gone. Listens meanwhile, or both could wait for room to speak.
+    /// Sends an order; false if the guard is gone. Listens meanwhile, because otherwise both sides could wait
+    /// for room to write.
     fn wish(&mut self, wish: &Wish) -> bool {
         let mut bytes = Vec::new();
         self.lives = self.lives && wish.write(&mut bytes).is_ok();
@@ -146,13 +148,13 @@ impl Guard {
         self.lives
     }
 
-    /// Lets the guard go on, if somebody has stopped it. After an end was said: a guard that goes on before that would
-    /// begin to start whom it was asked to start.
+    /// Continues the guard, if somebody has stopped it. Call this after the order to end: a guard that
+    /// continues before it would begin to start the processes that it was asked for.
     fn wake(&self) {
         let _ = kill_process(self.pid, Signal::CONT);
     }
 
-    /// Takes in what the guard says next, waiting for it. Gives whether that was that it has swept.
+    /// Waits for the guard's next message and takes it in. Returns whether it said that it has swept.
     fn listen(&mut self) -> bool {
         match News::read(&self.line) {
             Ok(News::Started(number, pid)) => self.told.push_back(Told::Started { number, pid }),
@@ -164,7 +166,7 @@ impl Guard {
         false
     }
 
-    /// The next thing that the guard has told, if there is one. Look here when its descriptor is readable, and after
+    /// The next report of the guard, if there is one. Look here when its descriptor is readable, and after
     /// every other call.
     pub fn next_told(&mut self) -> Option<Told> {
         while self.told.is_empty() && self.lives && self.has_news() {
@@ -173,7 +175,7 @@ impl Guard {
         self.told.pop_front()
     }
 
-    /// Ends all that is left of what came of the run, and waits for its end.
+    /// Ends every process that is left of the run, and waits for its end.
     pub fn sweep(&mut self) {
         self.wish(&Wish::Sweep);
         self.wake();

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// Why the guard's work is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
-    /// The run said so.
+    /// The run ordered it.
     Told,
     /// The run's process is gone.
     Lost,
@@ -31,19 +31,19 @@ struct Keeper {
     line: UnixStream,
     /// The signals that its children are born with blocked: those that the run had.
     blocked: sys::Signals,
-    /// Those that it started: their numbers are also those of their groups.
+    /// Processes that it started: their numbers are also those of their groups.
     started: HashSet<u32>,
     /// Groups of processes that others started.
     watched: HashSet<u32>,
     /// Sockets that are to be gone at the end.
     sockets: Vec<PathBuf>,
     noted: Option<String>,
-    /// Heard, and not yet fulfilled.
+    /// Orders that are not carried out yet.
     wishes: VecDeque<Wish>,
 }
 
-/// The whole life of the guard's process. `lost` is called if the run's process goes without a word, when all is
-/// ended.
+/// The whole life of the guard's process. If the run's process goes without a word, `lost` is called when
+/// everything is ended.
 pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
     match Keeper::prepare(line, parent) {
         Ok((mut keeper, ends, run)) => {
@@ -73,7 +73,7 @@ impl Keeper {
         rustix::process::chdir("/")?;
         let line = UnixStream::from(sys::keep_only(line)?);
         let ends = sys::child_signals()?;
-        // The run may have ended before it could be watched; then the closed line tells.
+        // The run may have ended before it could be watched; then the closed line shows it.
         let run = pidfd_open(parent, PidfdFlags::empty()).ok();
         let run = run.filter(|_| rustix::process::getppid() == Some(parent));
         let keeper = Keeper {
@@ -88,8 +88,8 @@ impl Keeper {
         Ok((keeper, ends, run))
     }
 
-    /// Does what the run wishes, until it is over. All that is said is heard before anything of it is done: an end
-    /// must not wait until all have been started that it will end.
+    /// Carries out the run's orders until the run is over. All pending orders are read before any is carried
+    /// out: an order to end must not wait until all the processes have been started that it will end.
     fn serve(&mut self, ends: &OwnedFd, run: Option<&OwnedFd>) -> Over {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         loop {
@@ -134,7 +134,7 @@ impl Keeper {
         self.wishes.push_back(wish);
     }
 
-    /// Forgets whom it was to start.
+    /// Forgets pending starts.
     fn start_nobody(&mut self) {
         self.wishes.retain(|wish| !matches!(wish, Wish::Start(..)));
     }
@@ -173,12 +173,12 @@ impl Keeper {
         let _ = news.write(&self.line);
     }
 
-    /// Takes off the table who has ended, with what is left of its group, and tells of those that it started.
+    /// Reaps processes that have ended, kills what is left of their groups, and reports those that it started.
     fn reap(&mut self) {
         while let Some(pid) = sys::ended_child() {
             let ours = self.started.remove(&pid);
             if ours {
-                // Still a zombie: its number, and its group's, cannot have been given to others.
+                // Still a zombie, so nobody else can have been given its number, or that of its group.
                 end_group(pid, Signal::KILL);
             }
             let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { continue };
@@ -193,7 +193,7 @@ impl Keeper {
         }
     }
 
-    /// Ends what is left; then, if the run is gone, says so, with how many processes that were.
+    /// Ends what is left; then, if the run is gone, reports that, with the number of processes ended.
     fn end(&mut self, over: Over, lost: impl FnOnce(usize)) -> i32 {
         if over == Over::Lost {
             self.watched.iter().for_each(|&group| end_group(group, Signal::KILL));
@@ -207,7 +207,7 @@ impl Keeper {
     }
 }
 
-/// Says which processes do not end; gives how many did.
+/// Reports processes that do not end; returns how many did.
 fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
     ended.unwrap_or_else(|(count, left)| {
         let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();

@@ -19,18 +19,19 @@ pub enum Wish {
     Forget(u32),
     /// There will be a socket: remove it at the end, with the directory that it is in.
     Remove(PathBuf),
-    /// What whoever hears of the loss of this process is to know; instead of what was said before.
+    /// A note to be reported if this process is lost; replaces an earlier one.
     Note(String),
-    /// The run is over: start nobody any more, whoever was wished before, and end what is left. The answer is `Swept`.
+    /// The run is over: start nothing any more, whatever was ordered before, and end what is left. The answer
+    /// is `Swept`.
     Sweep,
-    /// All is written down: end yourself too.
+    /// Everything is written down: exit.
     End,
 }
 
 /// From the guard to its run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum News {
-    /// The number of the wish, and of the process.
+    /// The number of the order, and of the process.
     Started(u32, u32),
     NotStarted(u32, String),
     /// A process that it started has ended.

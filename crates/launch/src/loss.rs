@@ -9,15 +9,15 @@ use rustix::process::Pid;
 /// How long the kernel may take to end a process whose descriptors are closed already.
 const ENDING: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// A process of a run, the run's own or an agent's, that is gone without a word.
+/// A process of a run, the run's own or an agent's, that disappeared without a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     pub pid: u32,
     /// How it ended, if that could be found out.
     pub ended: Option<Ended>,
-    /// How many processes it had left, which were ended.
+    /// How many processes it left behind, all of which were ended.
     pub left: usize,
-    /// What it wanted to be known in this case, if it has said something.
+    /// The note that it left for this case, if any.
     pub noted: Option<String>,
 }
 
@@ -37,13 +37,13 @@ impl Loss {
     }
 }
 
-/// How a process ended that is ending, or has ended, and is somebody else's child. Its own parent may have waited for it
-/// already, or not yet: the kernel tells the one by the process's descriptor (from Linux 6.15 on), the other in /proc.
+/// How a process ended that is ending, or has ended, and is somebody else's child. Its parent may have reaped
+/// it or not. If it has, the process's descriptor tells (from Linux 6.15 on); if not, /proc does.
 pub(crate) fn how_ended(process: BorrowedFd<'_>, pid: Pid) -> Option<Ended> {
     let _ = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&ENDING));
     let status = sys::exit_of_reaped(process.as_fd())
         .or_else(|| exit_of_zombie(pid))
-        // It may have been waited for between the two.
+        // It may have been reaped between the two looks.
         .or_else(|| sys::exit_of_reaped(process.as_fd()))?;
     // As wait(2) has it.
     Some(match status & 0x7f {

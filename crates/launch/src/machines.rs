@@ -8,7 +8,7 @@ use crate::site::{LauncherKind, Site};
 /// The machines of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machines {
-    /// This one, which is domain 0; without cores of its own if it is not one of those that instances are to run on.
+    /// This machine, domain 0. It has no cores for instances if it is not one of the machines to use.
     pub here: Option<Node>,
     /// The others, numbered from 1.
     pub others: Vec<Expected>,

@@ -24,7 +24,7 @@ impl Room {
     }
 }
 
-/// How many of a machine's cores are kept for its agent: as the user says, else one where there are four or more.
+/// How many of a machine's cores are kept for its agent: the user's choice, else one if there are four or more.
 pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
     agent_cores.unwrap_or(u32::from(cores >= 4))
 }
@@ -32,11 +32,11 @@ pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
 /// An instance, or several that share one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// How errors call it.
+    /// Its name in errors.
     pub name: String,
     pub instances: Vec<u32>,
     pub resources: Resources,
-    /// The domain that it must be in, by the user's word or because only that one can start it.
+    /// The domain that it must be in, because the user says so or because only that domain can start it.
     pub fixed: Option<u32>,
 }
 
@@ -45,12 +45,12 @@ pub struct Need {
 pub struct PlaceOptions {
     /// Each in the emptiest domain, instead of filling one after the other.
     pub spread: bool,
-    /// More in a domain than it has cores for, where there is no other room.
+    /// Put more into a domain than it has cores for, if there is no other room.
     pub overcommit: bool,
 }
 
 impl PlaceOptions {
-    /// What a model says, or what holds if it says nothing: all domains are used, and none is given too much.
+    /// The model's choice. By default, all domains are used, and none gets too much.
     pub fn of(options: &LigamentOptions) -> PlaceOptions {
         PlaceOptions { spread: options.spread.unwrap_or(true), overcommit: options.overcommit.unwrap_or(false) }
     }
@@ -161,7 +161,7 @@ fn cores_of(resources: Resources) -> u32 {
 /// fit so, the largest first. The same input gives the same result.
 ///
 /// # Errors
-/// What does not fit, what it needs, and what there is.
+/// Something does not fit: what it needs, and what there is.
 pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, String> {
     if rooms.is_empty() {
         return Err("there is no domain to place instances in; give at least one host".into());
@@ -178,7 +178,7 @@ pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Pl
     let exact = |spread| PlaceOptions { spread, overcommit: false };
     attempt(needs, rooms, &in_order, exact(options.spread))
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(options.spread)).map_err(|_| error))
-        // What is spread wide can leave no room for what is large.
+        // Spreading small needs widely can leave no room for large ones.
         .or_else(|error| attempt(needs, rooms, &largest_first, exact(false)).map_err(|_| error))
         .or_else(
             |error| if options.overcommit { attempt(needs, rooms, &in_order, options) } else { Err(error) },
@@ -197,7 +197,7 @@ impl Taken<'_> {
         self.rooms[domain].free().saturating_sub(self.used[domain])
     }
 
-    /// Gives so many cores away; which, if there are as many.
+    /// Gives away this many cores; returns which, if there are enough.
     fn take(&mut self, domain: usize, cores: u32) -> (u32, Vec<u32>) {
         let first = self.rooms[domain].reserved.min(self.rooms[domain].cores) + self.used[domain];
         let given = if cores <= self.left(domain) { (first..first + cores).collect() } else { Vec::new() };
@@ -214,7 +214,7 @@ impl Taken<'_> {
         fitting.next()
     }
 
-    /// The domain with the least given away for each of its cores. One without cores is for no instances.
+    /// The domain that has given away the smallest part of its cores. A domain without cores gets no instances.
     fn least_loaded(&self) -> Option<usize> {
         let load = |domain: usize| f64::from(self.used[domain]) / f64::from(self.rooms[domain].free());
         (0..self.rooms.len())
@@ -262,7 +262,7 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
             let each = cores_of(need.resources);
             let empty: Vec<usize> =
                 all.filter(|&d| taken.used[d] == 0 && taken.left(d) >= each).take(nodes).collect();
-            // Whole nodes: nobody else gets what is left of them.
+            // Whole nodes: nobody else gets their remaining cores.
             (empty.len() == nodes && nodes > 0).then(|| {
                 let given = empty.iter().map(|&domain| taken.take(domain, each)).collect();
                 empty.iter().for_each(|&domain| taken.used[domain] = taken.rooms[domain].free());

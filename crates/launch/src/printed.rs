@@ -24,21 +24,21 @@ enum Place {
 #[derive(Debug)]
 pub struct Cleaner {
     place: Place,
-    /// What stands for a carriage return with no newline after it.
+    /// The replacement for a carriage return with no newline after it.
     alone: char,
-    /// The beginning of a character whose rest has not come.
+    /// The beginning of a character whose rest has not arrived.
     torn: Vec<u8>,
 }
 
 impl Default for Cleaner {
-    /// Begins a new line where a program would begin the same one again.
+    /// Begins a new line where a program rewrites the same line.
     fn default() -> Cleaner {
         Cleaner { place: Place::Text, alone: '\n', torn: Vec::new() }
     }
 }
 
 impl Cleaner {
-    /// The next piece. The beginning of a character at its end waits for the next one.
+    /// The next piece. If it ends within a character, that waits for the next piece.
     pub fn clean(&mut self, bytes: &[u8]) -> String {
         let mut all = std::mem::take(&mut self.torn);
         all.extend_from_slice(bytes);
@@ -98,7 +98,7 @@ fn may_go_on(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }
 
-/// Whether a character makes others appear in another order than they have.
+/// Whether a character changes the order in which others are displayed.
 fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -108,8 +108,8 @@ pub fn clean(text: &str) -> String {
     Cleaner::default().clean(text.as_bytes())
 }
 
-/// The last lines of what a program printed, as they are shown: at most `count`, none longer than `LONGEST`. Of a line that
-/// was written again and again, such as a progress bar, its last state.
+/// The last lines of a program's output, made fit to show: at most `count`, none longer than `LONGEST`. Of a
+/// line that was rewritten again and again, such as a progress bar, its last state.
 pub fn last_lines(printed: &[u8], count: usize) -> Vec<String> {
     let mut cleaner = Cleaner { alone: '\r', ..Cleaner::default() };
     let mut text = cleaner.clean(printed);

@@ -31,9 +31,10 @@ pub enum Ended {
 }
 
 impl Command {
-    /// Starts it; gives its number, which is also that of its process group. The process dies when the calling *thread*
-    /// ends, so the caller's thread must last as long as the run; nobody waits for it but the caller, who has all
-    /// signals blocked. `blocked` are those that it is born with blocked. It reads what the caller would read.
+    /// Starts the command and returns its number, which is also that of its process group. The process dies
+    /// when the calling *thread* ends, so that thread must last as long as the run. Only the caller waits for
+    /// it, and must have all signals blocked. `blocked` are the signals that the process is born with blocked.
+    /// It reads from the caller's input.
     ///
     /// # Errors
     /// What the system says, with the program's path.
@@ -78,7 +79,7 @@ impl Command {
     }
 }
 
-/// Sends a signal to a process group. That it is gone already is no error.
+/// Sends a signal to a process group. It is no error if the group is gone already.
 pub fn end_group(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(pid, signal);

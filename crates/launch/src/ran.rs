@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The longest first line that the kernel reads, bytes.
 const FIRST_LINE: u64 = 256;
 
-/// What was started, as far as one needs to know it to say why it failed.
+/// What was started, as far as is needed to say why it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     program: PathBuf,
@@ -26,7 +26,7 @@ impl Ran {
         Ran { program: own_program(command), path }
     }
 
-    /// The Python that runs, if one does. Some are scripts themselves, which look for the real one.
+    /// The Python that runs, if one does. Some Pythons are scripts themselves, which look for the real one.
     pub fn python(&self) -> Option<PathBuf> {
         [self.program.clone(), self.interpreter()].into_iter().find(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -69,7 +69,7 @@ fn first_line(script: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(OsString::from_vec(line[..end].to_vec())), arguments))
 }
 
-/// Why the system refuses to start a file that is there, and what to do; empty if nothing is known.
+/// Why the system refuses to start an existing file, and what to do; empty if nothing is known.
 pub(crate) fn why_not(program: &Path, error: &std::io::Error) -> String {
     const ENOEXEC: i32 = 8;
     let named = first_line(program).map(|(interpreter, _)| interpreter);

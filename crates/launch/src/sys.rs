@@ -11,8 +11,8 @@ use std::mem::MaybeUninit;
 /// A set of signals.
 pub type Signals = libc::sigset_t;
 
-/// A process that is to be: all that it needs, made ready beforehand, because until it is its program it shares this
-/// process's memory and may allocate nothing.
+/// A process to be started, with everything it needs made ready beforehand: until it is its program it shares
+/// this process's memory and may allocate nothing.
 pub struct Birth {
     /// A path with a `/` in it.
     pub program: CString,
@@ -21,7 +21,7 @@ pub struct Birth {
     /// As `NAME=value`.
     pub environment: Vec<CString>,
     pub directory: CString,
-    /// For what it prints, and its errors. It reads from where this process reads.
+    /// For its output and its errors. It reads from where this process reads.
     pub output: OwnedFd,
     /// Its limit of open files, if that is not this process's.
     pub open_files: Option<Rlimit>,
@@ -30,9 +30,9 @@ pub struct Birth {
 }
 
 impl Birth {
-    /// Starts it, in a group of its own; it dies with the thread that calls this. The thread waits until it is its
-    /// program, but copies nothing of this process, however large that is, as a fork would. All signals must be blocked
-    /// here.
+    /// Starts the process in a group of its own; it dies with the thread that calls this. The thread waits
+    /// until the process is its program, but copies nothing of this process, however large that is, as a fork
+    /// would. All signals must be blocked here.
     ///
     /// # Errors
     /// What the system says; nothing is left behind then.
@@ -79,7 +79,7 @@ struct Unborn<'a> {
     error: i32,
 }
 
-/// The child, until it is its program: only calls of the system.
+/// The child, until it is its program: system calls only.
 extern "C" fn be_born(unborn: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `Birth::start` passes this and does not touch it meanwhile.
     let unborn = unsafe { &mut *unborn.cast::<Unborn<'_>>() };
@@ -118,8 +118,8 @@ fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
     set_blocked(&birth.blocked)
 }
 
-/// Signals that the parent handles, as a script that runs a model may, do what they do by default. The program would see
-/// to that by itself, but until it is there, a handler would run in the parent's memory.
+/// Signals that the parent handles (a script that runs a model may do so) are reset to their defaults. The
+/// program would do that by itself, but until then a handler would run in the parent's memory.
 ///
 /// # Safety
 /// The process has handlers of its own: only they change.
@@ -136,8 +136,8 @@ unsafe fn forget_handlers() {
     }
 }
 
-/// Has a command run in a group of its own, so that a terminal's Ctrl-C does not reach it, and be asked to end when the
-/// thread that starts it ends.
+/// Makes a command run in a group of its own, so that a terminal's Ctrl-C does not reach it, and be asked to
+/// end when the thread that starts it ends.
 pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
     let parent = rustix::process::getpid();
@@ -153,7 +153,7 @@ pub fn in_own_group_until_parent_ends(command: &mut std::process::Command) {
     unsafe { command.process_group(0).pre_exec(settle) };
 }
 
-/// Gives memory that is not used any more back to the system, where the allocator can.
+/// Gives unused memory back to the system, if the allocator can.
 pub fn give_back_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: takes a number, and may be called at any time.
@@ -179,13 +179,13 @@ pub fn fork() -> io::Result<Side> {
     }
 }
 
-/// Ends this process, at once and without cleaning up: what there is to clean up is the parent's.
+/// Ends this process at once and without cleaning up: the parent cleans up.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: never returns.
     unsafe { libc::_exit(status) }
 }
 
-/// Makes these descriptors, such as 1 and 2 for what is printed, the same as `fd`.
+/// Makes these descriptors, such as 1 and 2 for output, the same as `fd`.
 pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
     for &number in numbers {
         // SAFETY: what has these numbers, standard input and output, is owned by nobody who would close it.
@@ -194,7 +194,7 @@ pub fn become_same(fd: &OwnedFd, numbers: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves a descriptor to number 3 and closes all above; 0 and 1 become /dev/null. 2 stays, to say what is wrong.
+/// Moves a descriptor to number 3 and closes all above; 0 and 1 become /dev/null. 2 stays, for error messages.
 pub fn keep_only(fd: OwnedFd) -> io::Result<OwnedFd> {
     const KEPT: RawFd = 3;
     use std::os::fd::IntoRawFd;
@@ -269,7 +269,7 @@ pub fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// A child that has ended and has not been waited for: it stays a zombie, so that its number is nobody else's.
+/// A child that has ended and has not been reaped: it stays a zombie, so nobody else can get its number.
 pub fn ended_child() -> Option<u32> {
     // SAFETY: siginfo_t may be all zero, and waitid fills it; si_pid is what it sets.
     let pid = unsafe {

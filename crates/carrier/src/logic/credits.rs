@@ -11,13 +11,13 @@ use crate::{Paths, Quiet};
 use ligament_net::Nanos;
 use ligament_shm::Custodian;
 
-/// After what time the credit of receivers is looked at, when something was published, and the longest pause between two
-/// looks, ns. A sender that may wait for credit is told sooner: the carrier is woken then.
+/// When the credit of receivers is looked at after something was published, and the longest pause between two
+/// looks (ns). If a sender may be blocked, its credit is sent sooner: the carrier is woken then.
 pub(super) const FIRST_PAUSE: Nanos = 5_000_000;
 const LONGEST_PAUSE: Nanos = 100_000_000;
 
 impl<C: Custodian> Logic<C> {
-    /// Sees which receivers have ended, and tells their senders.
+    /// Notices receivers that have ended, and tells their senders.
     pub(super) fn see_ends(&mut self, paths: &mut dyn Paths) {
         if let Stage::During(side) = &mut self.stage {
             let ended = side.endpoint.ended();
@@ -32,7 +32,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// Tells senders elsewhere what receivers here have received.
+    /// Reports to senders elsewhere what receivers here have received.
     pub(super) fn tell_credits(&mut self, paths: &mut dyn Paths, now: Nanos) {
         let Stage::During(side) = &mut self.stage else { return };
         let due = self.look_at.is_some_and(|at| now >= at);
@@ -70,7 +70,7 @@ impl<C: Custodian> Logic<C> {
 }
 
 impl<C: Custodian> Side<C> {
-    /// Whether the sender of a channel may be waiting for credit, as far as it was told.
+    /// Whether the sender of a channel may be waiting for credit, judging by what was reported to it.
     fn may_wait(&self, channel: usize) -> bool {
         let (sent, _) = self.endpoint.progress(channel);
         let In { told, largest, .. } = &self.ins[channel];
@@ -78,12 +78,12 @@ impl<C: Custodian> Side<C> {
         outstanding > 0 && (outstanding > budget / 2 || outstanding + largest > budget)
     }
 
-    /// Whether it matters at once when a receiver returns credit or releases memory.
+    /// Whether the carrier must be woken when a receiver returns credit or releases memory.
     pub(super) fn wants_credit(&self) -> bool {
         !self.pending.is_empty() || self.live.iter().any(|&channel| self.may_wait(channel))
     }
 
-    /// The receiver of a channel has ended: it takes everything.
+    /// The receiver of a channel has ended: it grants unlimited credit.
     fn end(&mut self, channel: usize, paths: &mut dyn Paths, counts: &mut Quiet) {
         self.drop_pending(channel);
         self.live.remove(&channel);
@@ -102,7 +102,7 @@ impl<C: Custodian> Side<C> {
         }
     }
 
-    /// Whether nothing is to be taken in, published or told.
+    /// Whether there is nothing to take in, to publish or to report.
     pub(super) fn is_quiet(&self) -> bool {
         let told = |&channel: &usize| self.endpoint.progress(channel).1 <= self.ins[channel].told;
         !self.endpoint.stirs() && self.pending.is_empty() && self.live.iter().all(told)

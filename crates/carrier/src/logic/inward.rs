@@ -14,10 +14,10 @@ use std::collections::VecDeque;
 
 /// The longest message that goes into a slot: header and body.
 const SMALL: u64 = HEADER_BYTES as u64 + ligament_shm::ring::BODY_BYTES as u64;
-/// How much of a block gets its pages at once: while they come, everybody else waits, for about a millisecond; and what has
-/// just been cleared by the kernel is still in a cache when the socket is read into it.
+/// How much of a block gets its pages at once. Everybody else waits meanwhile, for about a millisecond; and
+/// pages that the kernel has just cleared are still in a cache when the socket is read into them.
 pub(super) const PLACED: u64 = 4 << 20;
-/// The longest thing that agents say to each other.
+/// The longest message between agents.
 const LONGEST_CONTROL: u64 = 1 << 30;
 
 /// A channel from an instance elsewhere to one here.
@@ -25,13 +25,13 @@ pub(super) struct In {
     pub id: u32,
     /// Where its sender is.
     pub domain: u32,
-    /// Where it ends, for people.
+    /// Its receiving end, in words.
     to: String,
-    /// What is whole and has not been published.
+    /// Whole messages that are not published yet.
     pending: VecDeque<Pending>,
-    /// What was told of the receiver's credit; `EVERYTHING` once it has ended.
+    /// The receiver's credit as it was last reported; `EVERYTHING` once it has ended.
     pub told: u64,
-    /// What the most expensive message has cost.
+    /// The cost of the most expensive message so far.
     pub largest: u64,
 }
 
@@ -54,16 +54,16 @@ enum Pending {
     Overlay { number: u32, parts: u16, body: Vec<u8> },
 }
 
-/// A message that has come in part.
+/// A message of which a part has arrived.
 pub(super) struct Incoming(pub Memory);
 
 /// Where a message is put: its header, then its body.
 pub(super) enum Memory {
     /// In a block of a slab.
     Block(Loan),
-    /// In memory of the agent's: what is small, and what there is no block for.
+    /// In the agent's own memory: small messages, and those for which there is no block.
     Own(Vec<u8>),
-    /// Nowhere: nobody wants it.
+    /// Nowhere: it has no receiver any more.
     Nowhere,
 }
 
@@ -94,7 +94,7 @@ impl Memory {
         Some(from_bytes(header))
     }
 
-    /// The endpoint that it was to be published by is gone: a block is nobody's any more.
+    /// The endpoint that would publish it is gone: a block now belongs to nobody.
     pub fn let_go(&mut self) {
         if let Memory::Block(_) = self {
             *self = Memory::Nowhere;
@@ -109,7 +109,7 @@ impl Memory {
         }
     }
 
-    /// The bytes of what agents say.
+    /// The bytes of a message between agents.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
             Memory::Own(bytes) => bytes,
@@ -122,7 +122,7 @@ impl<C: Custodian> Logic<C> {
     /// Memory for a message that begins to arrive.
     ///
     /// # Errors
-    /// The other domain sends what cannot be.
+    /// The other domain sends something invalid.
     pub(super) fn memory_for(&mut self, domain: u32, conduit: u32, total: u64) -> Result<Memory, String> {
         if conduit == CONTROL {
             let too_long =
@@ -165,7 +165,7 @@ impl<C: Custodian> Logic<C> {
         Ok(Memory::Nowhere)
     }
 
-    /// Sees to it that a message which is arriving can be written up to `end`.
+    /// Makes sure that an arriving message can be written up to `end`.
     pub(super) fn place(&mut self, message: (u32, MessageId), end: u64) {
         let Logic { stage: Stage::During(side), incoming, .. } = self else { return };
         let Some(Incoming(memory)) = incoming.get_mut(&message) else { return };
@@ -186,7 +186,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// A message is whole, and all before it on its conduit came here before.
+    /// A message is whole, and all messages before it on its conduit arrived earlier.
     pub(super) fn arrive(&mut self, domain: u32, conduit: u32, memory: Memory) {
         let side = match &mut self.stage {
             Stage::Before(early) => return early.push((domain, conduit, memory)),
@@ -210,7 +210,7 @@ impl<C: Custodian> Logic<C> {
             match side.publish(channel) {
                 Ok(true) => {
                     side.live.insert(channel);
-                    // Some of it may be received soon.
+                    // Some of these messages may be received soon.
                     self.pause = FIRST_PAUSE;
                     self.look_at = Some(self.look_at.unwrap_or(Nanos::MAX).min(now + FIRST_PAUSE));
                 }
@@ -244,7 +244,7 @@ impl<C: Custodian> Side<C> {
         }
     }
 
-    /// Puts a whole message behind those to be published.
+    /// Puts a whole message into the queue of messages to publish.
     fn take(&mut self, channel: usize, mut memory: Memory) -> Result<(), String> {
         if self.endpoint.has_ended(channel) {
             self.drop_memory(memory);
@@ -284,7 +284,7 @@ impl<C: Custodian> Side<C> {
         }
     }
 
-    /// Lets go of what is to be published on a channel.
+    /// Drops the messages to be published on a channel.
     pub(super) fn drop_pending(&mut self, channel: usize) {
         for pending in std::mem::take(&mut self.ins[channel].pending) {
             if let Pending::Message { memory, .. } = pending {
@@ -294,7 +294,7 @@ impl<C: Custodian> Side<C> {
         self.pending.remove(&channel);
     }
 
-    /// Publishes what waits on a channel, as far as there is room. Whether anything was.
+    /// Publishes waiting messages of a channel, as far as there is room. Returns whether there were any.
     fn publish(&mut self, channel: usize) -> Result<bool, ShmError> {
         let mut published = false;
         while let Some(next) = self.ins[channel].pending.pop_front() {
@@ -312,7 +312,7 @@ impl<C: Custodian> Side<C> {
         Ok(published)
     }
 
-    /// Publishes a message, or a piece of it. What is left comes back if there is no memory for it now.
+    /// Publishes a message, or a piece of it. Returns the rest if there is no memory for it now.
     fn publish_one(&mut self, channel: usize, next: Pending) -> Result<Option<Pending>, ShmError> {
         let (header, memory, mut at) = match next {
             Pending::Overlay { number, parts, body } => {

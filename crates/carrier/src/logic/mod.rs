@@ -20,7 +20,7 @@ use overlays::Overlays;
 use std::collections::{BTreeSet, HashMap};
 use std::io::IoSlice;
 
-/// What is told as the credit of a conduit whose receiver has ended: everything that will ever come.
+/// The credit that is reported for a conduit whose receiver has ended: unlimited.
 const EVERYTHING: u64 = u64::MAX;
 
 /// The carrier as an endpoint of its domain.
@@ -33,26 +33,26 @@ struct Side<C> {
     /// Channels from instances elsewhere.
     ins: Vec<In>,
     in_of: HashMap<u32, usize>,
-    /// Those of `ins` on which something is to be published, and those on which something has not been received.
+    /// Channels of `ins` with messages to publish, and channels with messages that are not received yet.
     pending: BTreeSet<usize>,
     live: BTreeSet<usize>,
     overlays: Overlays,
     /// How many endpoints here are known to have ended.
     ended: usize,
-    /// Blocks of senders were let go of since they were told last.
+    /// Blocks of senders were released since the senders were last told.
     released: bool,
-    /// Domains to which something goes in this pass: what is to be told there goes with it.
+    /// Domains to which this pass sends something; reports for them ride along.
     spoken_to: BTreeSet<u32>,
-    /// Channels on which something has come: room that is used again.
+    /// Channels on which something has arrived: a buffer that is used again.
     arrived: Vec<u32>,
 }
 
 /// Whether the carrier is an endpoint.
 enum Stage<C> {
-    /// Not yet: what comes for instances here waits, by domain and conduit.
+    /// Not yet: messages for instances here wait, by domain and conduit.
     Before(Vec<(u32, u32, Memory)>),
     During(Box<Side<C>>),
-    /// Not any more: what comes for instances here goes.
+    /// Not any more: messages for instances here are dropped.
     After,
 }
 
@@ -64,16 +64,16 @@ pub(crate) struct Logic<C> {
     /// Of those, how many are the agents' own.
     controls_out: usize,
     controls_in: usize,
-    /// Room for what nobody wants.
+    /// A buffer for bytes that nobody wants.
     nowhere: Vec<u8>,
     heard: Vec<Heard>,
     /// When the credit of receivers here is looked at again, and the pause before the look after that.
     look_at: Option<Nanos>,
     pause: Nanos,
     detaching: bool,
-    /// What somebody sleeps for on the endpoint's bed; 0 if nobody does.
+    /// What a thread sleeps for on the endpoint's doorbell; 0 if none sleeps.
     lies_for: u32,
-    /// What of each conduit was received elsewhere.
+    /// For each conduit, what was received elsewhere.
     credits: HashMap<u32, u64>,
     counts: Quiet,
 }
@@ -133,19 +133,19 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// Says something to another domain's agent.
+    /// Sends a message to another domain's agent.
     pub fn control(&mut self, paths: &mut dyn Paths, domain: u32, bytes: Vec<u8>) {
         let id = paths.send(domain, CONTROL, bytes.len() as u64);
         self.controls_out += 1;
         self.outgoing.insert((domain, id), Outgoing::Bytes(bytes));
     }
 
-    /// The endpoint is to be let go of when all that was sent here has arrived elsewhere.
+    /// Drop the endpoint when everything sent here has arrived elsewhere.
     pub fn detach(&mut self) {
         self.detaching = true;
     }
 
-    /// Does all there is to do without waiting.
+    /// Does all work that is due, without waiting.
     pub fn pass(&mut self, paths: &mut dyn Paths, now: Nanos) {
         self.collect(paths);
         self.see_ends(paths);
@@ -162,7 +162,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// What there is to tell the agent.
+    /// Reports for the agent.
     pub fn take_heard(&mut self) -> Vec<Heard> {
         std::mem::take(&mut self.heard)
     }
@@ -172,13 +172,14 @@ impl<C: Custodian> Logic<C> {
         self.look_at
     }
 
-    /// Where to sleep until somebody here has something for the carrier; nowhere if it is no endpoint.
+    /// Where to sleep until an endpoint here has something for the carrier; none if the carrier is no endpoint.
     pub fn bed(&self) -> Option<Bed> {
         let Stage::During(side) = &self.stage else { return None };
         Some(side.endpoint.bed())
     }
 
-    /// The last who is awake is to sleep, after another look (`looks_again`): from now on others ring.
+    /// The last thread that is awake is going to sleep, after another look (`looks_again`): from now on, others
+    /// ring the doorbell.
     pub fn lie_down(&mut self) {
         let Stage::During(side) = &mut self.stage else { return };
         let what = if side.wants_credit() { FOR_MESSAGES | FOR_CREDIT } else { FOR_MESSAGES };
@@ -186,8 +187,8 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.lie_down(what);
     }
 
-    /// While somebody sleeps: sees to it that whatever matters now wakes them. Whether another pass is needed, since
-    /// what has happened before wakes nobody.
+    /// While a thread sleeps: makes sure that everything that matters from now on wakes it. Returns whether
+    /// another pass is needed, because earlier events wake nobody.
     pub fn looks_again(&mut self) -> bool {
         let Stage::During(side) = &mut self.stage else { return false };
         let lacks = side.wants_credit() && self.lies_for != 0;
@@ -199,24 +200,25 @@ impl<C: Custodian> Logic<C> {
         side.endpoint.stirs()
     }
 
-    /// Whether others ring when credit comes back, too: what came before they did so is to be looked for.
+    /// Whether others ring the doorbell for credit, too. Credit that came before they did so must be looked
+    /// for.
     pub fn heeds_credit(&self) -> bool {
         self.lies_for & FOR_CREDIT != 0
     }
 
-    /// How many messages have been taken in from both sides, ever.
+    /// The number of messages taken in from both sides, ever.
     pub fn moved(&self) -> u64 {
         self.counts.sent.wrapping_add(self.counts.came)
     }
 
-    /// Wakes whoever sleeps on the endpoint's bed.
+    /// Wakes the thread that sleeps on the endpoint's doorbell.
     pub fn rouse(&self) {
         if let Stage::During(side) = &self.stage {
             side.endpoint.rouse();
         }
     }
 
-    /// After `lie_down`: nobody needs to ring any more.
+    /// After `lie_down`: nobody needs to ring the doorbell any more.
     pub fn get_up(&mut self) {
         if std::mem::take(&mut self.lies_for) == 0 {
             return;
@@ -238,7 +240,7 @@ impl<C: Custodian> Logic<C> {
         Quiet { quiet: here && nothing_out && nothing_in, ..self.counts }
     }
 
-    /// The run cannot go on; nor does this endpoint.
+    /// The run cannot go on, and neither does this endpoint.
     fn fail(&mut self, why: String) {
         self.heard.push(Heard::Failed(why));
         self.let_go(true);
@@ -258,13 +260,13 @@ impl<C: Custodian> Logic<C> {
             side.endpoint.rouse();
             side.endpoint.end(failed);
         }
-        // What is arriving goes on arriving, for nobody. It keeps no memory, and of a block no pages would come in place
-        // before they are written.
+        // Arriving messages go on arriving, for nobody. They keep no memory, and for a block no pages would be
+        // made before they are written.
         self.incoming.values_mut().for_each(|Incoming(memory)| memory.let_go());
         self.look_at = None;
     }
 
-    /// Lets go of the endpoint if all that was sent here has arrived. Whether it was.
+    /// Drops the endpoint if everything sent here has arrived. Returns whether it had.
     fn see_detached(&mut self, paths: &mut dyn Paths) -> bool {
         match &mut self.stage {
             _ if self.outgoing.len() > self.controls_out => return false,

@@ -18,7 +18,8 @@ pub(super) struct Out {
     id: u32,
     /// Where its receiver is.
     domain: u32,
-    /// What has been received there, in all; `EVERYTHING` once it has ended, which lets all that comes go.
+    /// Bytes received there, in all. `EVERYTHING` once the receiver has ended; then all messages for it are
+    /// dropped.
     credited: u64,
 }
 
@@ -30,13 +31,13 @@ impl Out {
 
 /// A message on its way to another domain.
 pub(super) enum Outgoing {
-    /// Of an instance: its body lies where the instance wrote it.
+    /// From an instance: its body lies where the instance wrote it.
     Message { header: [u8; HEADER_BYTES], message: Box<Arrived> },
-    /// The carrier's own, or the agent's.
+    /// From the carrier itself, or from the agent.
     Bytes(Vec<u8>),
 }
 
-/// What stands between the beginning of a body and its first part.
+/// The bytes from the beginning of a body to its first part.
 static ZEROS: [u8; PART_ALIGN as usize] = [0; PART_ALIGN as usize];
 
 impl Outgoing {
@@ -65,7 +66,7 @@ impl Outgoing {
 type Leaving = HashMap<(u32, MessageId), Outgoing>;
 
 impl<C: Custodian> Logic<C> {
-    /// Hands to paths what the instances here have sent.
+    /// Passes messages of the instances here to paths.
     pub(super) fn collect(&mut self, paths: &mut dyn Paths) {
         let Logic { stage: Stage::During(side), outgoing, counts, .. } = self else { return };
         if let Err(error) = side.collect(paths, outgoing, counts) {
@@ -73,7 +74,7 @@ impl<C: Custodian> Logic<C> {
         }
     }
 
-    /// A domain says that so much of a conduit has been received there.
+    /// A domain reports how much of a conduit was received there.
     pub(super) fn heard_credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
         let known = self.credits.entry(conduit).or_default();
         self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
@@ -132,8 +133,8 @@ impl<C: Custodian> Side<C> {
         Ok(())
     }
 
-    /// The message that tells another domain what settings overlay `number` of a channel's sender is. It goes on the
-    /// channel itself, so that it is there before the first message that needs it.
+    /// The message that tells another domain the settings overlay `number` of a channel's sender. It goes on
+    /// the channel itself, so it arrives before the first message that needs it.
     fn overlay(&self, channel: usize, id: u32, number: u32) -> Result<Vec<u8>, ShmError> {
         let Some(value) = self.endpoint.overlay(channel, number) else {
             return Err(ShmError::Malformed(format!(

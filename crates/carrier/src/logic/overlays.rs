@@ -9,16 +9,16 @@ use std::collections::{HashMap, HashSet};
 /// Which overlays are known where.
 #[derive(Default)]
 pub(super) struct Overlays {
-    /// Channel and number of what was told to other domains.
+    /// Channel and number of each overlay sent to other domains.
     told: HashSet<(usize, u32)>,
     /// The numbers here, by bodies; the first is 1.
     numbers: HashMap<Vec<u8>, u32>,
-    /// The number here of what a channel from elsewhere calls by another.
+    /// The number here of an overlay that a channel from elsewhere knows by another number.
     names: HashMap<(usize, u32), u32>,
 }
 
 impl Overlays {
-    /// Whether an overlay is to be told on a channel to elsewhere; it is told then.
+    /// Whether an overlay must be sent on a channel to elsewhere; it then counts as sent.
     pub fn is_news(&mut self, channel: usize, number: u32) -> bool {
         self.told.insert((channel, number))
     }

@@ -38,14 +38,14 @@ pub struct AgentCommand {
     pub invitation: PathBuf,
     /// The command `ligament` on those machines: a path, or a name to be found in `PATH`.
     pub ligament: PathBuf,
-    /// What the agent is told besides, such as `--scratch /tmp`.
+    /// Further arguments of the agent, such as `--scratch /tmp`.
     pub arguments: Vec<String>,
-    /// A directory for what is written on the way: host files, and what launchers say.
+    /// A directory for files written on the way: host files, and output of launchers.
     pub directory: PathBuf,
 }
 
 impl AgentCommand {
-    /// The words of the agent's command line. `-` as the invitation: it comes on standard input.
+    /// The words of the agent's command line. `-` as the invitation means that it comes on standard input.
     fn words(&self, invitation: &Path, domain: Option<u32>) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![self.ligament.clone().into(), "agent".into(), "--join".into(), invitation.into()];
@@ -56,8 +56,8 @@ impl AgentCommand {
         words
     }
 
-    /// The command as a text for a shell, after the lines that a site wants run before. A ligament that is not where it
-    /// is here is looked for in `PATH`.
+    /// The command as a text for a shell, after the site's modules and commands. If `ligament` is not at the
+    /// same path there, it is looked for in `PATH`.
     fn script(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> String {
         let mut script = String::new();
         for line in before {
@@ -75,8 +75,8 @@ impl AgentCommand {
         script
     }
 
-    /// The words that run `script` on another machine: by a login shell where a site wants something run before, since
-    /// only such a one knows of modules.
+    /// The words that run `script` on another machine: by a login shell if the site has modules or commands,
+    /// because only a login shell knows of modules.
     fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> [String; 3] {
         let script = self.script(before, invitation, domain);
         match before.is_empty() {
@@ -95,7 +95,7 @@ pub struct Start {
     pub invitation_as_input: bool,
     /// The domains whose agents it starts.
     pub domains: Vec<u32>,
-    /// What is being started, for errors: "the agent on n2".
+    /// What the command starts, for errors: "the agent on n2".
     pub what: String,
 }
 
@@ -108,11 +108,11 @@ pub trait Launcher {
     /// `command.directory`.
     ///
     /// # Errors
-    /// It cannot be done, with what to do.
+    /// It cannot be done; the error says what to do.
     fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String>;
 }
 
-/// The launcher of a kind, as a site wants it; none where the user starts agents by hand.
+/// The launcher of a kind, with a site's options; none if the user starts agents by hand.
 pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     Some(match kind {
         LauncherKind::Ssh => Box::new(ssh::Ssh::new(site)),
@@ -124,7 +124,7 @@ pub fn launcher(kind: LauncherKind, site: &Site) -> Option<Box<dyn Launcher>> {
     })
 }
 
-/// What a user has to type on each machine, where agents are started by hand.
+/// What a user has to type on each machine, if agents are started by hand.
 pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
     let line = |one: &Expected| {
         let words = command.words(&command.invitation, Some(one.domain));
@@ -134,7 +134,7 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
     expected.iter().map(line).collect()
 }
 
-/// Whether domains follow each other in the order in which a launcher counts its tasks.
+/// Whether the domains are numbered in the order in which a launcher counts its tasks.
 fn must_follow(expected: &[Expected], who: &str) -> Result<(), String> {
     match expected.iter().zip(1..).find(|(one, number)| one.domain != *number) {
         None => Ok(()),

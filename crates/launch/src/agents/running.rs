@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 /// How long launchers that are asked to end may take before they are killed. `srun` waits for Slurm to end its step.
 const GRACE: Duration = Duration::from_secs(10);
-/// Bytes at the end of what a launcher said that are shown when it fails.
+/// Bytes at the end of a launcher's output that are shown when it fails.
 const TAIL: usize = 4096;
 
-/// Agents that will not come, or not come back.
+/// Agents that will not join, or not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     pub domains: Vec<u32>,
@@ -59,8 +59,8 @@ impl Agents {
         Ok(agents)
     }
 
-    /// The commands that have ended since this was asked last. Those of agents that have left in order are among them:
-    /// the caller knows which.
+    /// The commands that have ended since the last call. Commands whose agents have left in order are among
+    /// them: the caller knows which.
     pub fn ended(&mut self) -> Vec<Lost> {
         let launcher = self.launcher;
         let ended = |one: &mut Running| {
@@ -71,7 +71,7 @@ impl Agents {
         self.running.iter_mut().filter_map(ended).collect()
     }
 
-    /// What has been said so far by the commands of these domains, for errors: the last lines.
+    /// The output so far of the commands of these domains, for errors: the last lines.
     pub fn said(&self, domain: u32) -> String {
         let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
         of.map(|one| last_lines(&one.output)).unwrap_or_default()
@@ -143,7 +143,7 @@ fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
     let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
-        // ssh says so also if a signal ended what it had started there, but then it has no more to say.
+        // ssh also says so if a signal ended the command over there, but then it has no more to say.
         (Some(255), _) if launcher == "ssh" && said.is_empty() => "ended by a signal, or cut off".to_owned(),
         (Some(255), _) if launcher == "ssh" => "not reached".to_owned(),
         (Some(127), _) => "not started, because a command was not found".to_owned(),

@@ -25,13 +25,14 @@ impl Launcher for Srun {
             "--ntasks-per-node=1".into(),
             format!("--nodelist={}", nodes.join(",")),
             "--distribution=block".into(),
-            // Beside the step of the batch script and beside steps that instances start.
+            // It runs beside the step of the batch script and beside steps that instances start.
             "--overlap".into(),
-            // Without a number of cores a step has all of its nodes' that the job has; agents place what they start.
+            // Without a number of cores, a step has all of the job's cores on its nodes; agents place what they
+            // start.
             "--cpu-bind=none".into(),
             "--mem=0".into(),
             "--mpi=none".into(),
-            // One that ends early is the head's business.
+            // The head deals with an agent that ends early.
             "--kill-on-bad-exit=0".into(),
             "--wait=0".into(),
             "--input=all".into(),

@@ -21,8 +21,9 @@ impl Ssh {
     }
 }
 
-/// The words that reach a machine by ssh, to which those of a command are added: `ssh` with what keeps it from asking and from hanging; then the user's options, of which ssh takes the first of a
-/// kind: what is asked for here stays.
+/// The words that reach a machine by ssh, to which the words of a command are added: `ssh` with options that
+/// keep it from asking and from hanging, then the user's options. ssh takes the first option of a kind, so ours
+/// stay.
 pub fn ssh_words(options: &[String], patience: u64, target: &str) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec!["ssh".into(), "-T".into()];
     for option in

@@ -13,7 +13,7 @@ pub enum JobState {
     Waiting { why: String },
     /// It runs, on these nodes.
     Running { nodes: String },
-    /// It is over; how, in the batch system's words, such as `COMPLETED`. What is long over is `gone`.
+    /// It is over; how, in the batch system's words, such as `COMPLETED`. A job that ended long ago is `gone`.
     Over { how: String },
 }
 

@@ -5,7 +5,7 @@ use crate::site::{Site, Walltime};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Seconds before the end of its time at which a job is asked to end, so that a run can end in order.
+/// How many seconds before its time limit a job is asked to end, so that the run can end in order.
 const WARNING: u64 = 60;
 
 /// A job that runs a model.
@@ -65,7 +65,7 @@ impl Job {
             }
         }
         line(&format!("#SBATCH --chdir={}", in_quotes(&self.from.to_string_lossy())));
-        // In names of files sbatch takes % for something of its own.
+        // In file names, sbatch gives % a meaning of its own.
         let output = self.directory.join("job.log").to_string_lossy().replace('%', "%%");
         line(&format!("#SBATCH --output={}", in_quotes(&output)));
         line("# A run that has begun is not begun again.");

@@ -34,7 +34,7 @@ pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, String> {
         for word in words {
             match word.split_once('=') {
                 Some(("slots" | "cpu", slots)) => node.cores = Some(cores(slots).map_err(wrong)?),
-                // How many more could be started, and where MPICH binds its ranks: nothing to a run.
+                // Limits on further processes, and MPICH's binding of ranks: meaningless for a run.
                 Some(("max_slots" | "max-slots" | "binding" | "ifhn", _)) => {}
                 _ => return Err(wrong(format!("\"{word}\" cannot be understood"))),
             }
@@ -71,7 +71,7 @@ fn entry(word: &str) -> Result<Node, String> {
             None => (word, None),
         }
     };
-    // What a shell, or ssh, would take for something else than a name.
+    // Names that a shell, or ssh, would take for something else.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
         return Err(format!("\"{name}\" is no name of a machine"));

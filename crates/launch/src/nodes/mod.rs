@@ -63,12 +63,12 @@ pub struct Allocation {
 /// machine's name.
 ///
 /// # Errors
-/// The environment says that there is one, and what it says of it cannot be understood.
+/// The environment names an allocation, but what it says about it cannot be understood.
 pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Result<Option<Allocation>, String> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if let Some(job) = variable("SLURM_JOB_ID").filter(|_| variable("SLURM_JOB_NODELIST").is_some()) {
         let nodes = slurm::nodes(&variable)?;
-        // Where several daemons of Slurm share one machine, only they know their names.
+        // If several daemons of Slurm share one machine, only they know their names.
         let name = variable("SLURMD_NODENAME").unwrap_or_else(|| host.to_owned());
         let here = position(&nodes, &name);
         return Ok(Some(Allocation { system: BatchSystem::Slurm, job, nodes, here }));

@@ -12,7 +12,7 @@ pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, String> {
     if counts.is_empty() {
         return Err(format!("PBS_NODEFILE, {}, names no node; is it as PBS has written it?", file.display()));
     }
-    // Where each node stands once, `select=n:ncpus=m` was asked for, and the cores are not in the file.
+    // If each node is listed once, `select=n:ncpus=m` was requested, and the file does not have the cores.
     let told = counts.iter().any(|(_, count)| *count > 1);
     Ok(counts.into_iter().map(|(name, count)| Node::new(name, told.then_some(count))).collect())
 }

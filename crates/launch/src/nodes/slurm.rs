@@ -96,7 +96,8 @@ fn numbers(text: &str) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// `2(x3),4` is 2, 2, 2, 4; of more than `most` numbers only so many more that it shows.
+/// `2(x3),4` is 2, 2, 2, 4. Of more than `most` numbers, only enough are returned to show that there are too
+/// many.
 fn repeated(text: &str, most: usize) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for word in text.split(',') {

@@ -20,7 +20,7 @@ fn directories() -> Vec<PathBuf> {
     [PathBuf::from(SITES)].into_iter().chain(own_directory()).collect()
 }
 
-/// All sites that can be called by their names, with their files: those of a project hide the user's own.
+/// All sites that can be named, with their files: those of a project hide the user's own.
 pub fn known_sites() -> Vec<(String, PathBuf)> {
     let mut known: Vec<(String, PathBuf)> = Vec::new();
     for directory in directories() {

@@ -54,7 +54,7 @@ impl LauncherKind {
         LauncherKind::NAMES[self as usize]
     }
 
-    /// The one that a batch system brings.
+    /// The launcher that belongs to a batch system.
     pub fn of(system: BatchSystem) -> LauncherKind {
         match system {
             BatchSystem::Slurm => LauncherKind::Slurm,
@@ -72,13 +72,13 @@ pub struct Site {
     /// The file; `None` for a site that nobody has described.
     pub file: Option<PathBuf>,
     pub description: String,
-    /// What ssh is told to reach it, such as `me@login.site.org`; `None` if it is here.
+    /// The address for ssh, such as `me@login.site.org`; `None` if the site is here.
     pub ssh: Option<String>,
     /// Further options for ssh, as it takes them.
     pub ssh_options: Vec<String>,
     /// What starts agents; `None`: the batch system that this process runs under, else ssh.
     pub launcher: Option<LauncherKind>,
-    /// The machines, where no batch system gives them.
+    /// The machines, if no batch system gives them.
     pub hosts: Vec<Node>,
     /// Modules to load before anything is started.
     pub modules: Vec<String>,
@@ -88,13 +88,13 @@ pub struct Site {
     pub ligament: Option<String>,
     /// A directory at the site, reached by ssh, in which runs are made.
     pub directory: Option<String>,
-    /// A directory of each machine for files of a run that do not last.
+    /// A directory on each machine for temporary files of a run.
     pub scratch: Option<String>,
     /// The network interface, or the address, at which agents listen.
     pub interface: Option<String>,
     /// The ports at which they may listen.
     pub ports: Option<RangeInclusive<u16>>,
-    /// Whether the network is trusted, so that what agents send may travel unencrypted.
+    /// Whether the network is trusted, so that agents may send unencrypted.
     pub trusted_network: bool,
     /// Cores that each machine keeps for its agent.
     pub agent_cores: Option<u32>,

@@ -126,7 +126,7 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
     }
 }
 
-/// What does not go together.
+/// Combinations that make no sense.
 fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
     if let (Some(node), Some(agent), Some(cores)) =
         (map.get("agent_cores"), site.agent_cores, site.cores_per_node)
@@ -172,7 +172,7 @@ fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
     Some(text)
 }
 
-/// A text without blanks that ssh, or the kernel, takes for a name and not for an option.
+/// A text without blanks that ssh, or the kernel, takes as a name and not as an option.
 fn word(reader: &mut Reader, node: &Node, what: &str, advice: &str) -> Option<String> {
     let text = line(reader, node, what)?;
     if text.starts_with('-') || text.contains(char::is_whitespace) {

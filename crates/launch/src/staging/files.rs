@@ -20,8 +20,8 @@ impl Room {
     }
 }
 
-/// What is said of a file, or of several, for which a disk has no room: where, on which machine, what is needed, and
-/// what is free.
+/// The message for files for which a disk has no room: where, on which machine, what is needed, and what is
+/// free.
 pub fn no_room(path: &Path, needed: u64) -> String {
     let machine = rustix::system::uname();
     let free = Room::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
@@ -51,8 +51,8 @@ fn in_bytes(bytes: u64) -> String {
     }
 }
 
-/// Makes the run's own copy of a file: of the same bytes, whatever becomes of the user's, with these permissions. Where the
-/// file system can share them no bytes are copied.
+/// Makes the run's own copy of a file, with these permissions; later changes of the user's file do not reach
+/// it. If the file system can share blocks, no bytes are copied.
 ///
 /// # Errors
 /// What is wrong, with the path; nothing is left there then.
@@ -73,7 +73,7 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), St
     })
 }
 
-/// Lets a process find a stored file under a name: a link, or a copy where there can be none.
+/// Puts a stored file under a name where a process finds it: a hard link, or a copy if there can be no link.
 ///
 /// # Errors
 /// What is wrong, with the path.
@@ -89,7 +89,7 @@ pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<(), St
             )),
         },
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(cannot_write(there, bytes, &error)),
-        // Another file system, too many links, or one that has none.
+        // Another file system, too many links, or a file system without links.
         Err(_) => store(stored, there, bytes, mode),
     }
 }

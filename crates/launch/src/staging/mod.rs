@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// How deep directories may lie within each other that are staged.
+/// How deep staged directories may be nested.
 const DEEPEST: usize = 64;
 
 /// A file that is staged.
@@ -25,11 +25,11 @@ pub struct Input {
     /// What it is called below the directory of the run's inputs.
     pub name: String,
     pub bytes: u64,
-    /// Permissions of the copy, of which none is to write.
+    /// Permissions of the copy, none of them to write.
     pub mode: u32,
 }
 
-/// That a process finds an input.
+/// An input that a process finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// The process: the first of its instances.
@@ -50,7 +50,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// What the model stages; `process_of` has the first of the instances that share an instance's process.
+    /// The inputs that the model stages; `process_of` has the first of the instances that share an instance's
+    /// process.
     ///
     /// # Errors
     /// What cannot be staged, and why.
@@ -79,7 +80,7 @@ impl Inputs {
         Ok(Inputs { files: found.files, given })
     }
 
-    /// What a process finds under its own name in its working directory, by where the user has it.
+    /// The staged paths of a process in its working directory, by the user's paths.
     pub fn staged_for(&self, process: u32, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
         let first = self.given.partition_point(|given| given.process < process);
         let own = self.given[first..].iter().take_while(|given| given.process == process);
@@ -98,12 +99,12 @@ struct Found {
     numbers: HashMap<PathBuf, u32>,
     /// Names that are taken below the directory of the inputs.
     taken: HashSet<String>,
-    /// What stands below each place that was looked at: names after that of the place, and inputs.
+    /// What is below each place that was looked at: names relative to the place, and inputs.
     below: HashMap<PathBuf, Vec<(PathBuf, u32)>>,
 }
 
 impl Found {
-    /// What an instance finds: its component's inputs, and its own, which come first.
+    /// The inputs of an instance: its component's, and its own, which take precedence.
     fn of(
         &mut self,
         shared: Option<&Vec<Staged>>,
