@@ -27,7 +27,7 @@ pub enum BuildError {
         what: &'static str,
         /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// The names that exist.
         known: &'static str,
     },
     /// An end of a conduit is not `component.port`.
@@ -87,14 +87,13 @@ impl ModelBuilder {
         Ok(ModelBuilder { config, root: name })
     }
 
-    /// Goes on with a configuration, of which the only model that is not used as an implementation is
-    /// built further.
+    /// Continues a configuration; adds to its only model that is not used as an implementation.
     pub fn from_configuration(config: Configuration) -> Result<ModelBuilder, Problems> {
         let root = config.root_model(None).map_err(|p| Problems(vec![p]))?.name.clone();
         Ok(ModelBuilder { config, root })
     }
 
-    /// Goes on with a model read from text; `file` is the name shown with problems.
+    /// Continues a model read from text; `file` is the name shown with problems.
     pub fn from_yaml(text: &str, file: &str) -> Result<ModelBuilder, Problems> {
         ModelBuilder::from_configuration(Configuration::from_yaml(text, file)?)
     }
@@ -129,7 +128,7 @@ impl ModelBuilder {
         Ok(self)
     }
 
-    /// Adds a port to a component that is there already.
+    /// Adds a port to an existing component.
     pub fn add_port(&mut self, component: &str, operator: &str, port: &str) -> Result<&mut Self, BuildError> {
         let (name, new) = one_port(operator, port)?;
         let reference = Reference::new(component)?;

@@ -32,7 +32,7 @@ pub struct Checkpoints {
     pub at: At,
 }
 
-/// What an instance is to go on from.
+/// What an instance resumes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resume {
     /// The file, as it is written.

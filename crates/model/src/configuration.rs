@@ -43,9 +43,9 @@ pub struct Import {
 /// All that one or several model files say together, as yMMSL v0.2 puts it; v0.1 is converted on reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Configuration {
-    /// What it is, in words.
+    /// A description.
     pub description: String,
-    /// What is still to be imported.
+    /// Imports that are still to be followed.
     pub imports: Vec<Import>,
     /// Models by name.
     pub models: IndexMap<Reference, Model>,
@@ -62,13 +62,13 @@ pub struct Configuration {
     pub checkpoints: Checkpoints,
     /// What to resume from: files by instance.
     pub resume: IndexMap<Reference, Resume>,
-    /// What stands under `ligament:`.
+    /// The section `ligament:`.
     pub ligament: LigamentOptions,
 }
 
 impl Configuration {
-    /// Adds what a later file says. Both versions' rules hold: models with different names are errors
-    /// unless one of them is only a name, or both are of v0.1, where the later one is laid over the earlier.
+    /// Adds a later file. The rules of both versions hold: models with different names are errors, unless one
+    /// of them has only a name, or both are of v0.1, in which case the later one replaces parts of the earlier.
     pub fn update(&mut self, overlay: Configuration, version: Version) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.description.trim().is_empty() {
@@ -158,7 +158,7 @@ impl Configuration {
             .values()
             .flat_map(|m| m.components.values().filter_map(|c| c.implementation.as_ref()))
             .chain(self.custom_implementations.values().filter_map(|(i, _)| i.as_ref()))
-            // Where a program has the name of a model, that is what is wrong, and not a model that contains itself.
+            // If a program and a model share a name, report that, and not a model that contains itself.
             .filter(|name| !self.programs.contains_key(*name))
             .collect();
         self.models.values().filter(|m| !used.contains(&m.name)).collect()

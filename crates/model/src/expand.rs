@@ -47,7 +47,7 @@ pub struct Resolved {
     pub ligament: LigamentOptions,
 }
 
-/// What instances are copies of. Their ports are the instances'.
+/// A component as instances copy it; its ports are those of the instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedComponent {
     /// Its path from the root model.
@@ -104,7 +104,7 @@ pub struct Endpoint {
     pub slot: u32,
 }
 
-/// What carries messages from one end to another.
+/// A channel carries messages from one end to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     /// Position in `Resolved::channels`.
@@ -142,10 +142,10 @@ impl Resolved {
         self.instances[instance as usize].program.map(|p| &self.programs[p as usize])
     }
 
-    /// The light program that runs this instance in one process with all others of its, if the model says so.
+    /// The light program that runs this instance in one process with all its others, if the model says so.
     pub fn light_program(&self, instance: u32) -> Option<&Reference> {
         let component = &self.components[self.instances[instance as usize].component as usize];
-        // Code that a script gives goes by the name of the implementation or of the component.
+        // A function that a script gives is known by the name of the implementation or of the component.
         let names = component.implementation.iter().chain([&component.name]);
         names.into_iter().find(|name| self.ligament.light.contains_key(*name))
     }
@@ -162,7 +162,7 @@ impl Resolved {
 }
 
 impl Configuration {
-    /// How many instances a run of this may have.
+    /// The limit on the number of instances of a run.
     pub(crate) fn instance_limit(&self) -> usize {
         let wanted = self.ligament.instances.unwrap_or(DEFAULT_INSTANCES);
         usize::try_from(wanted).map_or(MAX_INSTANCES, |wanted| wanted.min(MAX_INSTANCES))
@@ -206,7 +206,7 @@ enum Shape {
     ReceiverHasMore,
 }
 
-/// What is known so far of a port while conduits are gone through.
+/// What is known of a port while conduits are processed.
 struct PortPlan {
     port: ResolvedPort,
     /// Slots given explicitly; the length is one more than the highest.
@@ -224,7 +224,7 @@ struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     fn new(config: &'a Configuration, flat: &'a FlatModel) -> Expander<'a> {
-        // Thousands of components have ports of the same names: one text for all.
+        // Thousands of components have ports of the same names, so all share one text.
         let mut names: HashSet<&Identifier> = HashSet::new();
         let mut once = |name: &'a Identifier| match names.get(name) {
             Some(&known) => known,
@@ -304,7 +304,7 @@ impl<'a> Expander<'a> {
         Some(declared.len() as u32)
     }
 
-    /// Works out what a conduit makes of the two ports that it joins.
+    /// Works out how a conduit determines the two ports that it joins.
     fn plan(&mut self, index: usize, conduit: &FlatConduit) -> Option<(u32, u32, Shape)> {
         let flat = self.flat;
         let sender = &flat.components[conduit.from.component];
@@ -352,7 +352,7 @@ impl<'a> Expander<'a> {
         Some((from, to, shape))
     }
 
-    /// Settles the form of a port by one conduit, and checks it against the conduits before.
+    /// Decides the form of a port by one conduit, and checks it against earlier conduits.
     fn decide(
         &mut self,
         component: usize,
@@ -415,7 +415,7 @@ impl<'a> Expander<'a> {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
-    /// Slots that are given must be dense enough to be meant: a huge one is a mistake, not a port's length.
+    /// Explicit slots must be dense enough to be intended: a huge slot is a mistake, not a port's length.
     fn check_slots(&mut self) {
         for (component, ports) in self.flat.components.iter().zip(&self.ports) {
             for plan in ports.iter().filter(|p| p.explicit) {
@@ -538,7 +538,7 @@ impl PortPlan {
     }
 }
 
-/// Counts an index up, the last place fastest; false after the last one.
+/// Increments an index, the last place fastest; false after the last one.
 fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     for place in (0..index.len()).rev() {
         index[place] += 1;
@@ -550,7 +550,7 @@ fn advance(index: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-/// Sizes for single conduits by what they are given for, and which of them were found.
+/// Sizes for single conduits, by the text that names them, and which of them were found.
 struct OfConduits<'a> {
     default: Option<u64>,
     sizes: &'a IndexMap<String, OfConduit>,
@@ -581,7 +581,7 @@ impl<'a> OfConduits<'a> {
         found.or(self.default)
     }
 
-    /// Those for no conduit of the model; `what` they are.
+    /// Sizes that match no conduit of the model; `what` they are.
     fn unused(&self, what: &str) -> Vec<Problem> {
         let unused = self.sizes.iter().zip(&self.used).filter(|(_, used)| !**used);
         unused

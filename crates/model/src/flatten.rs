@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// Models that contain each other deeper than this are refused.
 const MAX_DEPTH: usize = 64;
-/// An instance's name is that of its directory, and the system takes no longer ones.
+/// An instance's name is also that of its directory, and the system allows no longer ones.
 const MAX_NAME: usize = 255;
-/// For each instance that a model may have, so many components that are left out, ports and conduits may come of nested
-/// models.
+/// For each allowed instance, nested models may add this many ports, conduits, and components that are left
+/// out.
 const FOR_EACH_INSTANCE: usize = 64;
 
 /// A component of the flat graph. A program or nothing implements it.
@@ -71,7 +71,7 @@ pub struct FlatModel {
     pub conduits: Vec<FlatConduit>,
 }
 
-/// A use of a model: the root, or where a component is implemented by it.
+/// A use of a model: the root, or a component that it implements.
 struct Use<'a> {
     path: Reference,
     model: &'a Model,
@@ -105,7 +105,8 @@ struct Edge<'a> {
     at: &'a At,
 }
 
-/// How much a model may become. What a file declares is never too much; what nested models multiply is.
+/// How large a model may become. Everything that a file declares is allowed; the multiples from nested models
+/// are limited.
 struct Room {
     instances: usize,
     left: usize,
@@ -123,7 +124,7 @@ impl Room {
         Room { instances, left: all, all }
     }
 
-    /// Takes room for so many ports, conduits, or components.
+    /// Counts this many ports, conduits, or components.
     fn take(&mut self, many: usize, at: &At) -> Result<(), Problem> {
         match self.left.checked_sub(many) {
             Some(left) => self.left = left,
@@ -149,7 +150,7 @@ impl Configuration {
         let mut room = Room::of(self);
         let mut components = Vec::new();
         let mut ports: HashMap<&Reference, Vec<Arc<Ports>>> = HashMap::new();
-        // Those of a program are one and the same for all components that it implements.
+        // The ports of a program are the same for all components that it implements.
         let mut shared: HashMap<*const Ports, Arc<Ports>> = HashMap::new();
         let mut next = 0;
         while next < uses.len() {
@@ -176,7 +177,7 @@ impl Configuration {
                     Some((implementation, _)) => implementation.as_ref(),
                     None => component.implementation.as_ref(),
                 };
-                // A program of the same name is an error of its own; to take it keeps that the only one.
+                // A program of the same name is an error of its own; preferring it keeps that the only error.
                 let nested = implementation
                     .filter(|name| !self.programs.contains_key(*name))
                     .and_then(|name| self.models.get(name));
@@ -280,7 +281,7 @@ fn digits(number: usize) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// What to do about a model that is too large.
+/// Advice for a model that is too large.
 pub(crate) const FEWER: &str = "reduce the multiplicities";
 pub(crate) const FEWER_OR_ALLOWED: &str =
     "reduce the multiplicities and the nested models, or allow more with \"instances:\" under \"ligament:\"";
@@ -321,7 +322,7 @@ fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, 
             match &step.to {
                 Loose::Final(component, port, slot) => {
                     let to = FlatEnd { component: *component, port: port.clone(), slot: *slot };
-                    // Those of one model have room already.
+                    // Conduits of one model were counted already.
                     if depth > 0 {
                         room.take(1, edge.at)?;
                     }

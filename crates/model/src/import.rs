@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules that import each other deeper than this are refused.
 const MAX_DEPTH: usize = 64;
-/// More than this is not copied from module to module, in components, conduits and programs.
+/// The limit on components, conduits and programs that are copied from module to module.
 const MAX_COPIED: usize = 1 << 20;
 
 /// The text of a module, and the name to show with its problems.
@@ -84,9 +84,9 @@ impl Modules for FileModules {
 }
 
 impl Configuration {
-    /// Follows all imports and applies custom implementations, so that the configuration stands for itself.
-    /// What comes from a module `a.b` is then called `a.b.name`. Problems of the modules are among those
-    /// returned; what could be resolved is in place even then.
+    /// Follows all imports and applies custom implementations, so that the configuration needs no other file.
+    /// Imports from a module `a.b` are then called `a.b.name`. Problems of the modules are among those
+    /// returned; even then, everything that could be resolved is in place.
     pub fn resolve_imports(&mut self, modules: &dyn Modules) -> Vec<Problem> {
         let mut resolver = Resolver {
             modules,
@@ -105,11 +105,11 @@ impl Configuration {
 struct Resolver<'a> {
     modules: &'a dyn Modules,
     done: HashMap<Reference, Configuration>,
-    /// Modules that are there and cannot be read.
+    /// Modules that exist and cannot be read.
     failed: HashSet<Reference>,
     under_way: Vec<Reference>,
-    /// Components, conduits and programs that imports have brought, those that went through several modules once for
-    /// each.
+    /// Components, conduits and programs that imports have brought; those that went through several modules
+    /// count once for each.
     copied: usize,
     problems: Vec<Problem>,
 }
@@ -210,7 +210,7 @@ impl Resolver<'_> {
         let failed = problems.iter().any(Problem::is_error);
         self.problems.extend(problems);
         if version == Version::V01 {
-            // Resources of v0.1 belong to its only model and are of no use to who imports it.
+            // Resources of v0.1 belong to its only model and are useless to the importing file.
             configuration.resources.clear();
         }
         if failed {

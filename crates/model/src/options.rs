@@ -41,7 +41,7 @@ impl WaitMode {
     }
 }
 
-/// How many instances a model may have that says nothing of it.
+/// The default limit on the number of instances.
 pub const DEFAULT_INSTANCES: u64 = 10_000;
 
 /// A size for the conduits of a port, or for one conduit between two ports.
@@ -77,7 +77,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Whether this can be the name of something in a working directory: a relative path that leads nowhere else.
+    /// Whether this can be a name in a working directory: a relative path that stays below it.
     pub fn is_name(name: &str) -> bool {
         let mut parts = Path::new(name).components().peekable();
         parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_))) && !name.contains('\0')
@@ -93,15 +93,15 @@ pub struct LigamentOptions {
     pub budget: Option<u64>,
     /// Memory that one reader's live views may keep before `receive` copies instead.
     pub reader_pinned: Option<u64>,
-    /// How large a message may be, on every conduit for which nothing else is said.
+    /// The limit on the size of a message, on every conduit without a limit of its own.
     pub message_size: Option<u64>,
-    /// How large the run's log may get before it begins anew; the one before is kept.
+    /// The limit on the run's log; then a new one begins, and the one before is kept.
     pub log: Option<u64>,
     /// How much is kept of what each instance prints.
     pub output: Option<u64>,
     /// How large the run's timeline may get before it is made coarser; 0 for none.
     pub timeline: Option<u64>,
-    /// How many instances the model may have.
+    /// The limit on the number of instances.
     pub instances: Option<u64>,
     /// How instances wait.
     pub wait: Option<WaitMode>,
@@ -115,7 +115,7 @@ pub struct LigamentOptions {
     pub mpirun: IndexMap<Reference, (String, At)>,
     /// Budgets of single conduits, by the text that names them: `a.out`, `b.in` or `a.out -> b.in`.
     pub budgets: IndexMap<String, OfConduit>,
-    /// How large a message may be on single conduits, named in the same way.
+    /// Limits on the size of a message on single conduits, named in the same way.
     pub message_sizes: IndexMap<String, OfConduit>,
     /// Where components, or single instances of them, run if the run has several domains.
     pub place: IndexMap<Reference, InDomain>,
@@ -155,7 +155,7 @@ impl LigamentOptions {
         *self == LigamentOptions::default()
     }
 
-    /// Takes over what the other sets.
+    /// Takes over the values that the other sets.
     pub fn update(&mut self, overlay: LigamentOptions) {
         self.memory = overlay.memory.or(self.memory);
         self.budget = overlay.budget.or(self.budget);

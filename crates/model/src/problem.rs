@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A place in a file. It never takes part in comparisons: two models that say the same are equal wherever
-/// they were written.
+/// A place in a file. Comparisons ignore it: two models with the same contents are equal wherever they were
+/// written.
 #[derive(Clone, Debug, Default)]
 pub struct At {
     /// The file's name as the user gave it; `None` for what was made in code.
@@ -52,7 +52,7 @@ impl fmt::Display for At {
 pub enum Severity {
     /// The model cannot be run.
     Error,
-    /// The model can be run, but probably does not mean what was meant.
+    /// The model can be run, but probably does not do what was intended.
     Warning,
 }
 
@@ -152,16 +152,16 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The name among the known ones that a misspelt one probably stands for, if any is close enough: at most
-/// a third of its letters differ (two neighbours swapped count once), or only the case does.
+/// The known name that a misspelt one probably stands for, if any is close enough: at most a third of its
+/// letters differ (two swapped neighbours count once), or only the case does.
 pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = misspelt.to_lowercase();
     let letters = misspelt.chars().count();
-    // Of a word of one letter nothing would be left.
+    // A word of one letter would lose all of it.
     let allowed = (letters.max(3) / 3).min(4).min(letters.saturating_sub(1));
     known
         .into_iter()
-        // No distance is shorter than the difference in length, and most names are left out by that.
+        // The distance is at least the difference in length, which rules out most names.
         .filter(|k| k.chars().count().abs_diff(letters) <= allowed)
         .map(|k| (strsim::osa_distance(&lower, &k.to_lowercase()), k))
         .filter(|(distance, _)| *distance <= allowed)

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// The environment that a program starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BaseEnv {
-    /// What the user has after logging in.
+    /// The user's environment after logging in.
     Login,
     /// The manager's, without modules and virtual environment.
     Clean,
@@ -31,7 +31,7 @@ pub enum ExecutionModel {
     IntelMpi,
     /// By `srun`.
     SrunMpi,
-    /// By the user's hand.
+    /// By the user, by hand.
     Manual,
     /// By MPICH's `mpirun`. yMMSL has no name for this: a model says it under `ligament:`, with `mpich:`.
     Mpich,
@@ -45,7 +45,7 @@ pub enum KeepsState {
     Necessary,
     /// It has none.
     No,
-    /// It could make the state again, at a cost.
+    /// It could rebuild the state, at a cost.
     Helpful,
 }
 
@@ -98,7 +98,7 @@ pub struct Program {
     pub name: Reference,
     /// What it is, in words.
     pub description: String,
-    /// Its ports, if it says which it has; else empty.
+    /// Its ports, if it declares them; else empty.
     pub ports: Ports,
     /// The settings it understands; empty if it does not say.
     pub supported_settings: IndexMap<Identifier, SupportedSetting>,
@@ -159,14 +159,14 @@ impl Program {
 }
 
 impl Program {
-    /// A path that the program names, as it is on this machine: relative paths are relative to the file
-    /// that defines the program, so that a model can be run from anywhere.
+    /// A path that the program names, resolved on this machine: relative paths are relative to the file that
+    /// defines the program, so a model can be run from anywhere.
     pub fn beside_file(&self, path: &str) -> PathBuf {
         self.at.beside(path)
     }
 
-    /// What is to be started: a path if the executable's name has a `/` in it, else the name itself, to be
-    /// looked up on the search path.
+    /// The file to start: a path if the executable's name has a `/` in it, else the bare name, to be looked up
+    /// on the search path.
     pub fn executable_path(&self) -> Option<PathBuf> {
         let executable = self.executable.as_deref()?;
         Some(if executable.contains('/') { self.beside_file(executable) } else { executable.into() })

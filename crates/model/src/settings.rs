@@ -193,7 +193,7 @@ pub struct SupportedSetting {
     pub at: At,
 }
 
-/// Why a setting cannot be had.
+/// Why a setting cannot be returned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingError {
     /// It has not been set for this instance.
@@ -264,7 +264,7 @@ impl Settings {
         self.entries.is_empty()
     }
 
-    /// Sets a value; an earlier one of the same name gives way, at its place.
+    /// Sets a value; it replaces an earlier one of the same name, at the same place.
     pub fn set(&mut self, name: Reference, value: SettingValue) {
         self.set_at(name, value, At::default());
     }
@@ -317,8 +317,8 @@ impl Settings {
         Settings::layered(&[self], instance, name)
     }
 
-    /// As `get`, in several layers of settings, the highest first. A more specific name in a lower layer
-    /// goes before a more general one in a higher layer, as in MUSCLE 3.
+    /// As `get`, in several layers of settings, the highest first. A more specific name in a lower layer takes
+    /// precedence over a more general one in a higher layer, as in MUSCLE 3.
     pub fn layered<'a>(
         layers: &[&'a Settings],
         instance: &Reference,
@@ -338,7 +338,7 @@ impl Settings {
         None
     }
 
-    /// As `get`, but of the wanted type. A whole number is taken for a number.
+    /// As `get`, but of the wanted type. A whole number is accepted as a number.
     pub fn get_as(
         &self,
         instance: &Reference,
@@ -348,7 +348,7 @@ impl Settings {
         Settings::layered_as(&[self], instance, name, wanted)
     }
 
-    /// As `layered`, but of the wanted type. A whole number is taken for a number.
+    /// As `layered`, but of the wanted type. A whole number is accepted as a number.
     pub fn layered_as(
         layers: &[&Settings],
         instance: &Reference,

@@ -74,7 +74,7 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
         let mut check = Check { config, model, ports, problems: &mut problems, receivers: HashMap::new() };
         for conduit in &model.conduits {
             check.conduit(conduit);
-            // Looking for what was meant takes long for thousands of wrong names, and nobody reads them.
+            // Suggestions take long for thousands of wrong names, and nobody reads them.
             if check.problems.len() >= MAX_PROBLEMS {
                 return problems;
             }
@@ -83,7 +83,7 @@ pub fn check_structure(config: &Configuration) -> Vec<Problem> {
     problems
 }
 
-/// After so many problems no more conduits are looked at.
+/// After this many problems, no more conduits are checked.
 const MAX_PROBLEMS: usize = 500;
 
 /// Which side of a conduit.
@@ -110,7 +110,7 @@ enum Taken<'a> {
     Slots(HashMap<usize, &'a Conduit>),
 }
 
-/// One end of a conduit, and what it names.
+/// One end of a conduit, resolved.
 #[derive(Clone, Copy)]
 struct End<'a> {
     /// Empty for a port of the model itself.
@@ -160,7 +160,7 @@ impl<'a> Check<'a, '_> {
         Some(End { path, port, slot, component: self.model.components.get_full(path) })
     }
 
-    /// Whether a conduit between these would be right if its ends were exchanged.
+    /// Whether a conduit between these would be correct with its ends exchanged.
     fn is_reversed(&self, from: Option<End<'_>>, to: Option<End<'_>>) -> bool {
         let operator = |end: Option<End<'_>>| {
             let (end, (index, ..)) = end.and_then(|end| Some((end, end.component?)))?;
@@ -263,7 +263,7 @@ impl<'a> Check<'a, '_> {
             self.slot_on_model(&Reference::from(port.clone()), at);
             return false;
         }
-        // Inside, a model's receiving port sends on what comes from outside, and the other way round.
+        // Inside the model, its receiving port sends the messages from outside on, and the other way round.
         let fits = |p: &Port| match side {
             Side::Sender => p.operator.receives(),
             Side::Receiver => p.operator.sends(),
@@ -324,7 +324,7 @@ impl<'a> Check<'a, '_> {
         self.error("unknown-port", at, format!("the component \"{name}\" has no port \"{port}\""), advice);
     }
 
-    /// Which component was most likely meant, and which port of it, as far as it has that.
+    /// The component that was most likely intended, and its port, if one is likely.
     fn component_meant(&self, meant: &str, port: &Identifier, side: Side) -> String {
         let has_others = |index: usize| {
             let ports = &self.ports[index];

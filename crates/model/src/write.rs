@@ -268,7 +268,7 @@ fn conduits(out: &mut Out, model: &Model) {
     if model.conduits.is_empty() {
         return;
     }
-    // A mapping would bring the conduits of one sender together; a list keeps their order where that differs.
+    // A mapping would group the conduits of one sender; a list keeps their order if that differs.
     let mut by_sender: IndexMap<String, Vec<usize>> = IndexMap::new();
     for (i, conduit) in model.conduits.iter().enumerate() {
         by_sender.entry(conduit.sender.to_string()).or_default().push(i);
@@ -400,7 +400,7 @@ pub(crate) fn setting_value(value: &SettingValue) -> String {
     }
 }
 
-/// A number that reads as a float, and as the same one.
+/// A number in a form that is read back as the same float.
 fn float(x: f64) -> String {
     if x.is_nan() {
         ".nan".into()
@@ -411,7 +411,7 @@ fn float(x: f64) -> String {
     }
 }
 
-/// Text without quotes where that is surely read as the same text, else in double quotes.
+/// Text without quotes if it is certain to be read back as the same text, else in double quotes.
 fn text(s: &str) -> String {
     let plain_start = s.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/' | '.'));
     let plain = s.chars().all(|c| c.is_ascii_alphanumeric() || "_./[] -".contains(c) && c != '\n');

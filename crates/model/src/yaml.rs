@@ -11,11 +11,11 @@ use std::sync::Arc;
 pub const MAX_DEPTH: usize = 64;
 /// Texts longer than this many bytes are refused.
 pub const MAX_BYTES: usize = 256 << 20;
-/// Nodes that aliases and merge keys may add, together.
+/// The limit on nodes that aliases and merge keys add, together.
 pub const MAX_ALIAS_NODES: usize = 100_000;
-/// Bytes of text that they may add, together.
+/// The limit on bytes of text that they add, together.
 pub const MAX_ALIAS_BYTES: usize = 1 << 20;
-/// How often as much may stand under anchors, of which each needs a copy.
+/// How many times that amount may be under anchors, each of which needs a copy.
 const ANCHORS: usize = 64;
 
 /// A node of a document.
@@ -95,7 +95,7 @@ impl Size {
         Size { nodes: self.nodes.saturating_add(other.nodes), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// Whether this is more than may be copied so many times over.
+    /// Whether this exceeds what may be copied this many times.
     fn exceeds(self, times: usize) -> bool {
         self.nodes > MAX_ALIAS_NODES * times || self.bytes > MAX_ALIAS_BYTES * times
     }
@@ -207,8 +207,8 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice)
 }
 
-/// The last bracket before a line that is still open there, and its line. Quotes are taken to end on the
-/// line where they begin, which is good enough for advice.
+/// The last bracket before a line that is still open there, and its line. Quotes are assumed to end on the line
+/// where they begin, which is good enough for advice.
 fn unclosed_bracket(text: &str, before: usize) -> Option<(char, usize)> {
     let mut open = Vec::new();
     for (i, line) in text.lines().take(before.saturating_sub(1)).enumerate() {
@@ -241,7 +241,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Takes in one event; `None` if reading cannot go on.
+    /// Processes one event; `None` if reading cannot go on.
     fn take(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         let at = self.at(span.start.line(), span.start.col());
         match event {
@@ -341,7 +341,7 @@ impl Loader<'_> {
         Some(())
     }
 
-    /// Pairs up keys and values, reports duplicates, and takes in what `<<` merges.
+    /// Pairs up keys and values, reports duplicates, and merges the values of `<<`.
     fn mapping(&mut self, nodes: Vec<Node>) -> Option<Kind> {
         let mut pairs: Vec<(Node, Node)> = Vec::with_capacity(nodes.len() / 2);
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(nodes.len() / 2);
@@ -496,8 +496,8 @@ fn float_of(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// YAML 1.1 integers: decimal, `0x`, `0b`, octal with a leading zero, underscores, and base 60 (`1:30`).
-/// The inner error says that it is an integer that does not fit.
+/// YAML 1.1 integers: decimal, `0x`, `0b`, octal with a leading zero, underscores, and base 60 (`1:30`). The
+/// inner error means that it is an integer that does not fit.
 fn int_of(text: &str) -> Option<Result<i64, ()>> {
     let (negative, unsigned) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),

@@ -66,7 +66,7 @@ impl Reader {
             if known.contains(&name.as_str()) {
                 fields.insert(name, value);
             } else if let Some(meant) = self.unknown_key(&key.at, &name, what, known) {
-                // Read it as what it probably is, so that one slip is one message.
+                // Read it as the probable key, so that one slip gives one message.
                 misspelt.push((meant, value));
             }
         }
@@ -76,8 +76,8 @@ impl Reader {
         Fields(fields)
     }
 
-    /// Reports a key that is not known, with what it probably stands for; returns that if it is spelt alike
-    /// and not a key of another version.
+    /// Reports an unknown key, with the key that it probably stands for. Returns that key if the spelling is
+    /// close and it is not a key of another version.
     pub fn unknown_key(&mut self, at: &At, name: &str, what: &str, known: &[&str]) -> Option<String> {
         let other = other_version(name, known);
         let alike = nearest(name, known.iter().copied());
@@ -238,7 +238,8 @@ impl Reader {
         }
     }
 
-    /// The text of a name. A number or truth value is a name that begins wrongly or is a misread word.
+    /// The text of a name. A number or truth value here is a name that begins wrongly, or a word that YAML
+    /// misread.
     fn name_text(&mut self, node: &Node, what: &str) -> Option<String> {
         match key_text(node) {
             Some(text) => Some(text),
@@ -259,7 +260,7 @@ pub enum TextOrList {
     List(Vec<(String, At)>),
 }
 
-/// The key of the file's version that stands for one of the other version.
+/// The key of this file's version that corresponds to one of the other version.
 fn other_version(name: &str, known: &[&str]) -> Option<&'static str> {
     let meant = match name {
         "model" => "models",

@@ -175,7 +175,7 @@ impl Reader {
             };
         }
         if let Some(node) = map.get("ports") {
-            // v0.1 knows no difference between no ports and none declared.
+            // v0.1 does not distinguish between no ports and no declaration of ports.
             component.ports = Some(self.ports(node, v01)).filter(|p| !(v01 && p.is_empty()));
         }
     }

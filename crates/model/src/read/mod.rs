@@ -88,8 +88,8 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8 text"))
 }
 
-/// Reads a file that a user has written, whole. What is no file (a pipe, a device, a directory) is not opened, since it
-/// might never end; nor is more read than a model file may have.
+/// Reads a user's file as a whole. Anything but a file (a pipe, a device, a directory) is not opened, because
+/// it might never end; and no more is read than a model file may have.
 ///
 /// # Errors
 /// It cannot be read; with `FileTooLarge` it is larger than that.
@@ -113,7 +113,7 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(found.len() as usize + 1);
-    // A file may grow meanwhile, or not tell its length.
+    // A file may grow meanwhile, or report no length.
     File::open(path)?.take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > yaml::MAX_BYTES {
         return Err(too_large());
@@ -121,7 +121,7 @@ pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What to do about a file that cannot be read.
+/// Advice for a file that cannot be read.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     let entries = |directory: &Path| -> Vec<String> {
         let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -279,7 +279,7 @@ impl Reader {
         let Kind::Map(pairs) = &root.kind else { return Version::default() };
         let key =
             |name: &str| pairs.iter().find(|(k, _)| yaml::key_text(k).as_deref() == Some(name)).map(|(_, v)| v);
-        // What the file contains tells its version where the key is missing or wrong.
+        // If the key is missing or wrong, the other keys of the file tell its version.
         let guess = if key("model").is_some() || key("implementations").is_some() {
             Version::V01
         } else {

@@ -248,7 +248,7 @@ impl Reader {
         }
     }
 
-    /// Components and instances by the domain that they are to run in.
+    /// Components and instances, by the domain in which they run.
     fn place(&mut self, node: &Node, place: &mut IndexMap<Reference, InDomain>) {
         for (key, value) in self.pairs(node, "place") {
             let Some(domain) = self.key(key) else { continue };
@@ -271,7 +271,8 @@ impl Reader {
         }
     }
 
-    /// The inputs of components and instances: a file, a list of files, or files by what they are called there.
+    /// The inputs of components and instances: a file, a list of files, or files by their names in the working
+    /// directory.
     fn stage(&mut self, node: &Node, stage: &mut IndexMap<Reference, Vec<Staged>>) {
         for (key, value) in self.pairs(node, "stage") {
             let Some(whose) = self.reference(key, "whose inputs these are") else { continue };
@@ -301,7 +302,7 @@ impl Reader {
         }
     }
 
-    /// Keeps those inputs that can stand in a working directory, beside each other.
+    /// Keeps inputs whose names are valid in a working directory and do not collide.
     fn check_staged(&mut self, whose: &Reference, inputs: &mut Vec<Staged>) {
         let mut names: HashMap<String, String> = HashMap::new();
         inputs.retain(|input| {
