@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 /// A watchdog: nothing here takes long.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Notes its words and its input beside itself, in files by its process, then does as the file `play` says.
+/// Records its arguments and its input beside itself, in files named by its process, then does what the file
+/// `play` says.
 const ACTOR: &str = r#"#!/bin/sh
 here=${0%/*}
 name=${0##*/}
@@ -37,7 +38,7 @@ fn stage() -> &'static Path {
             ("mpirun", "case $1 in --version) echo 'mpirun (Open MPI) 4.1.4'; exit 0;; esac\nkill -9 $$\n"),
         ] {
             std::fs::write(stage.join(format!("{name}.play")), play).unwrap();
-            // Written by another process: one that is forked meanwhile would keep it open for writing.
+            // Written by another process: a process forked meanwhile would keep the file open for writing.
             let status = Command::new("sh")
                 .args(["-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", ACTOR])
                 .arg(stage.join(name))

@@ -10,7 +10,7 @@ fn flatten(text: &str) -> Result<FlatModel, Problem> {
     read.configuration.flatten(None)
 }
 
-/// A model of `levels` models, each of which uses the next one as often as `uses` has names; the last has a component of a
+/// A chain of `levels` models. Each uses the next one once for each of `uses`; the last has a component with a
 /// program.
 fn nested(levels: usize, uses: &[&str], conduits: &str) -> String {
     let mut text = "ymmsl_version: v0.2\nprograms: {p: {executable: p}}\nmodels:\n".to_owned();
@@ -80,7 +80,7 @@ fn models_within_models_without_end_are_refused() {
     assert!(flatten(&nested(60, &["a"], "i: a.i")).is_ok());
     let error = flatten(&nested(70, &["a"], "i: a.i")).unwrap_err();
     assert_eq!(error.code, "nested-too-deep", "{error}");
-    // Those of which no component comes count too.
+    // Models without components count too.
     let empty = nested(40, &["a", "b"], "").replace("implementation: p}", "optional: true}");
     assert_eq!(flatten(&empty).unwrap_err().code, "too-large");
 }

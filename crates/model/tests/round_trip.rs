@@ -14,7 +14,7 @@ fn path() -> impl Strategy<Value = Reference> {
     })
 }
 
-/// Texts that are hard for a writer of YAML.
+/// Texts that are difficult to write as YAML.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),

@@ -157,7 +157,7 @@ fn an_end_whose_partner_is_gone_after_all_was_said_comes_to_its_end_soon() {
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].desk.count == 1 && ends[1].net.idle(0));
     zero.net.end(1);
     play(&mut [&mut zero, &mut one], &mut proxy, |ends, _| ends[0].net.idle(1));
-    // Now domain 1 knows that nothing more comes, says the same, and nobody hears it.
+    // Now domain 1 knows that nothing more comes and announces the same, but nobody hears it.
     drop(zero);
     proxy.as_mut().unwrap().cut();
     proxy.as_mut().unwrap().closed = true;
@@ -200,7 +200,7 @@ fn of_several_addresses_those_that_do_not_answer_are_passed_over() {
     let (listener, address) = common::listener();
     zero.net.listen(listener);
     zero.net.expect(1);
-    // Nobody listens at the first; the second is closed by whoever is there.
+    // Nobody listens at the first address; whoever is at the second closes the connection.
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let addresses = vec![nobody, other.local_addr().unwrap(), address];

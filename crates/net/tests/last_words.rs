@@ -27,12 +27,12 @@ fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
     member
 }
 
-/// Says it, while these domains go on.
+/// Sends the last word while these domains go on.
 fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), String> {
     let why = why.to_owned();
     let speaker = std::thread::spawn(move || word.say(&why));
     play(ends, &mut None, |_, _| speaker.is_finished());
-    // What was said before it ended may still have to be heard.
+    // Messages sent before its end may still have to arrive.
     ends.iter_mut().for_each(|end| end.turn());
     speaker.join().unwrap()
 }

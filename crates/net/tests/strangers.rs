@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Lets them in less long than usual, so that waiting for it does not take long.
+/// Shorter patience than usual, so that waiting for it does not take long.
 fn hurried() -> Tuning {
     Tuning { greeting: SECOND / 2, ..Tuning::default() }
 }
@@ -90,7 +90,7 @@ impl Run {
         });
     }
 
-    /// Plays until somebody is shown the door; they must have heard nothing, and the run must go on.
+    /// Runs until a stranger is thrown out. They must have received nothing, and the run must go on.
     fn is_silent_to(&mut self, stranger: &mut Stranger, mut meanwhile: impl FnMut(&mut Stranger)) -> String {
         let refused = self.zero.refusals().len();
         play(&mut [&mut self.zero, &mut self.one], &mut self.proxy, |_, _| {
@@ -427,8 +427,8 @@ fn a_crowd_that_says_nothing_does_not_keep_the_others_out() {
     assert!(crowd.iter().all(|stranger| stranger.heard.is_empty()));
 }
 
-/// Holds back what comes after a domain's hello, until a crowd has come that fills all places and more. The connection goes
-/// on after that as if nothing had been.
+/// Holds back everything after a domain's hello until a crowd has filled all places and more. The connection
+/// then goes on as if nothing had happened.
 fn held_back_in_a_crowd(ends: [&mut End; 2], proxy: &mut Option<Proxy>, address: SocketAddr) {
     let [zero, one] = ends;
     let before = zero.desk.count;
@@ -486,7 +486,7 @@ fn a_crowd_on_one_machine_closes_no_connection_of_another() {
 
 #[test]
 fn whoever_joined_and_then_talks_nonsense_is_given_up_and_not_for_ever_taken_in_again() {
-    // The proxy garbles what goes by without encryption; each time the stream is closed, and in the end the path.
+    // The proxy garbles unencrypted traffic; each time the stream is closed, and in the end the path.
     let (mut zero, mut one, mut proxy) = pair(false, Tuning::default(), 1, true);
     proxy.as_mut().unwrap().garbles = true;
     zero.send(1, 2, 1000);

@@ -3,7 +3,7 @@
 use ligament_path::{Action, FrameHeader, FrameKind, MessageId, Outgoing, Path, Place, Tuning, HEADER_BYTES};
 use proptest::prelude::*;
 
-/// Longer than news may wait, and shorter than a stream may be quiet (ns).
+/// Longer than an acknowledgement may wait, and shorter than a stream may be quiet (ns).
 const MOMENT: u64 = 100_000_000;
 
 fn piece(conduit: u32, number: u64, offset: u64, len: u32, total: u64) -> FrameHeader {
@@ -114,7 +114,8 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
     assert_eq!(path.deadline(), None);
 }
 
-/// The other end says that nothing more comes, and that it has heard everything up to this end's own end.
+/// The other end announces that nothing more comes, and that it has received everything up to this end's own
+/// end.
 fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
     let end = FrameHeader { kind: FrameKind::End, ..piece(0, 0, 0, 0, 0) };
     assert_eq!(path.begins(stream, &end, now).unwrap(), Place::Done);
@@ -257,7 +258,7 @@ proptest! {
         bytes[0] = kind;
         (bytes[2], bytes[3]) = (0, 0);
         if zeros {
-            // Small numbers, so that most are taken.
+            // Small numbers, so that most are accepted.
             for at in [5, 6, 7, 9, 10, 11].into_iter().chain(17..24).chain(25..32).chain(34..40) {
                 bytes[at] = 0;
             }

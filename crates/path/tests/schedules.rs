@@ -31,7 +31,7 @@ fn content(id: MessageId, at: u64) -> u8 {
     (u64::from(id.conduit) * 31 + id.number * 7 + at * 13 + (at >> 8)) as u8
 }
 
-/// What an end is in the middle of reading on a stream.
+/// What an end is reading on a stream.
 #[derive(Default)]
 struct Reader {
     header: Vec<u8>,

@@ -106,13 +106,13 @@ impl Run {
         &self.worlds[self.domain_of[instance as usize] as usize]
     }
 
-    /// The carrier of a domain is told that an endpoint has ended.
+    /// Tells the carrier of a domain that an endpoint has ended.
     fn ends(&self, instance: u32) {
         let carrier = self.domain_of.len() as u32;
         self.world_of(instance).tell(carrier, AgentNotice::PeerEnded(instance));
     }
 
-    /// Each carrier does what there is to do, once.
+    /// Each carrier does its due work once.
     fn step(&mut self) {
         for (domain, carrier) in self.carriers.iter_mut().enumerate() {
             carrier.pass(&mut self.paths[domain], self.now);
@@ -121,7 +121,7 @@ impl Run {
         self.now += 1_000_000;
     }
 
-    /// Until nothing moves any more, and all that waits for a while has waited.
+    /// Runs until nothing moves any more, and everything that waits for a while has waited.
     fn settle(&mut self) {
         (0..300).for_each(|_| self.step());
     }
@@ -150,7 +150,7 @@ fn numbers(count: usize, seed: u64) -> Value {
     Value::Array(Array::from_slice(&data, &[count], Order::RowMajor).unwrap())
 }
 
-/// Values of every shape that a body can have: none, in the slot, beside its place, wholly in a slab.
+/// Values for every form of a body: none, in the slot, beside its place, wholly in a slab.
 fn all_shapes() -> Vec<Value> {
     let text = |len: usize| Value::String("x".repeat(len));
     let map = |len| Value::Map(vec![("name".into(), text(len)), ("field".into(), numbers(len, 3))]);
@@ -190,7 +190,7 @@ fn values_of_every_shape_arrive_as_they_were_sent_and_in_order() {
 fn many_small_arrays_go_the_short_way_and_arrive() {
     let mut run = Run::attached(&[0, 1], &[(0, 1, 1 << 30)]);
     let (mut from, mut to) = (run.endpoint(0), run.endpoint(1));
-    // After some tens of them they lie in slabs, and refer to the head of the one before.
+    // After some tens of messages, bodies lie in slabs and refer to the head of the one before.
     let mut head = Vec::new();
     array_head(DType::UInt64, &[4], Order::RowMajor, None, &mut head).unwrap();
     for i in 0..500u64 {
@@ -266,7 +266,7 @@ fn what_has_arrived_elsewhere_gives_its_memory_back() {
             run.step();
         }
         assert_eq!(receive(&mut to, 0).1, numbers(5000, i));
-        // Both ends look for what came back only in quiet moments.
+        // Both ends look for returned blocks only in quiet moments.
         (0..5).for_each(|_| run.step());
         to.poll(0).unwrap();
     }
@@ -283,7 +283,7 @@ fn a_message_larger_than_its_budget_passes() {
         send(&mut from, 0, 0.0, &numbers(200_000, round));
         run.settle();
         assert_eq!(receive(&mut to, 0).1, numbers(200_000, round));
-        // The sender hears of it, or the next send would wait for ever.
+        // The sender learns of it; otherwise the next send would wait for ever.
         run.settle();
     }
 }
@@ -357,7 +357,7 @@ fn overlays_of_senders_who_number_alike_are_told_apart() {
         announce(endpoint, 0, &overlay(base + 2), 2);
         announce(endpoint, 0, &overlay(base + 1), 1);
     }
-    // Told to the carrier already, but not to this receiver.
+    // The carrier knows already, but this receiver does not.
     announce(&mut first, 1, &overlay(12), 2);
     run.settle();
     let came = |endpoint: &mut Endpoint<Line>, channel: usize| {
@@ -445,7 +445,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
     run.settle();
     assert!(run.heard[0].contains(&Heard::Detached));
     assert_eq!(receive(&mut b, 0).1, numbers(50_000, 1));
-    // Who sends to where nobody is any more is not held up.
+    // A sender whose receiver is gone is not held up.
     for i in 0..40 {
         send(&mut b, 0, 0.0, &numbers(10_000, i));
         run.settle();
@@ -505,7 +505,7 @@ fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
 
 #[test]
 fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memory() {
-    // In a length that no other test has.
+    // A length that no other test uses.
     const LEN: u64 = 41 << 20;
     for way in 0..3 {
         let mut run = Run::attached(&[0, 1], &[(0, 1, PLENTY)]);
@@ -522,7 +522,7 @@ fn what_goes_on_arriving_when_the_run_ends_is_written_nowhere_and_keeps_no_memor
         assert_eq!(mapped(LEN.next_multiple_of(4 << 20)), before - 1);
         into.deliver(0, one);
         assert!(run.heard[1].is_empty() && run.carriers[1].incoming.is_empty());
-        // What comes from now on is wanted by nobody.
+        // Nobody wants messages that arrive from now on.
         let next = MessageId { conduit: 0, number: 1 };
         run.carriers[1].begin(0, next, LEN).unwrap();
         run.carriers[1].room(0, next, 0, 1 << 16).fill(3);

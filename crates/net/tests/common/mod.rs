@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// The bytes of a message of so many.
+/// The bytes of a message of this length.
 pub fn content(id: MessageId, total: u64) -> Vec<u8> {
     let mut dice = Dice(u64::from(id.conduit) << 32 ^ id.number ^ total << 17);
     let mut bytes = Vec::with_capacity(total as usize + 8);
@@ -42,14 +42,14 @@ pub fn content(id: MessageId, total: u64) -> Vec<u8> {
 /// The owner of a domain's messages.
 #[derive(Default)]
 pub struct Desk {
-    /// What leaves, and has not been released.
+    /// Outgoing messages that are not released.
     pub leaving: HashMap<MessageId, Vec<u8>>,
-    /// What arrives, and has not been delivered.
+    /// Incoming messages that are not delivered.
     pub arriving: HashMap<MessageId, Vec<u8>>,
-    /// What was delivered, by conduit, in order; the last number of each.
+    /// Delivered messages, by conduit, in order; the last number of each conduit.
     pub delivered: BTreeMap<u32, Vec<Vec<u8>>>,
     pub credited: BTreeMap<u32, u64>,
-    /// Whether what arrives must be as `content` says.
+    /// Whether incoming messages must match `content`.
     pub checks: bool,
     /// Refuse to find memory, with this reason.
     pub full: Option<String>,
@@ -178,7 +178,7 @@ pub fn pair(encrypt: bool, tuning: Tuning, streams: u16, proxied: bool) -> (End,
     (zero, one, proxy)
 }
 
-/// Plays until something holds; falls if it does not within a minute.
+/// Runs until a condition holds; panics if it does not within a minute.
 pub fn play(
     ends: &mut [&mut End],
     proxy: &mut Option<Proxy>,
@@ -222,26 +222,26 @@ pub struct Proxy {
     pub links: Vec<Link>,
     /// How many were let through.
     pub came: u32,
-    /// Nobody is let through.
+    /// Refuses every connection.
     pub closed: bool,
     /// All bytes that ever went through, either way, connection by connection.
     pub record: Option<Vec<u8>>,
-    /// What is on its way takes so long (ns).
+    /// The delay of each byte (ns).
     pub delay: Nanos,
     /// Bytes that went through.
     pub through: u64,
-    /// What the listener says after its welcome is changed.
+    /// Changes what the listener sends after its welcome.
     pub garbles: bool,
 }
 
 /// One connection through a proxy.
 pub struct Link {
     sides: [TcpStream; 2],
-    /// What has come from each side, and when.
+    /// Bytes from each side, and when they came.
     under_way: [VecDeque<(Nanos, Vec<u8>)>; 2],
-    /// Takes and gives nothing more, without a word.
+    /// Silent: it neither reads nor writes.
     pub silent: bool,
-    /// Breaks when so many bytes have gone through.
+    /// Breaks after this many bytes.
     pub breaks_after: Option<u64>,
     through: u64,
     /// How much each side has said.
@@ -362,7 +362,7 @@ impl Link {
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     _ => {
-                        // Whatever was on its way is lost, as it is when a machine vanishes.
+                        // Bytes under way are lost, as when a machine vanishes.
                         self.gone |= self.under_way[from].is_empty() || delay > 0;
                         break;
                     }
