@@ -2,6 +2,7 @@
 //! their processes, and ends all when one fails. `core` is its logic, without I/O; `driver` its body.
 
 mod action;
+mod agent_socket;
 mod connection;
 pub mod core;
 mod custody;
@@ -10,14 +11,13 @@ mod driver;
 mod host;
 pub mod memory;
 mod outcome;
-mod place;
 pub mod plan;
 pub mod ports;
 mod process;
 mod sys;
 pub mod wiring;
 
-pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
+pub use action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report};
 pub use core::Core;
 pub use custody::{Custody, Gained};
 pub use driver::{run, Elsewhere};

@@ -5,7 +5,7 @@
 //! There are two threads because a futex cannot be waited for together with sockets. The futex is kept all the
 //! same: it needs no descriptor in every process, senders ring it like any other doorbell, and it is rung only
 //! when its owner is parked. With an eventfd, the owner would have to announce that as well. A thread costs
-//! nothing while it sleeps. (There is an eventfd; it is for the agent's orders.)
+//! nothing while it sleeps. (There is an eventfd; it is for the agent's tasks.)
 //!
 //! After moving messages, a thread looks on for 100 µs before it sleeps, and yields after each look. If that
 //! has not paid lately, it is tried one time in sixteen; if somebody computes on this core, not at all
@@ -32,8 +32,8 @@ const LINGER: Nanos = 100_000;
 /// The longest sleep.
 const NAP: Duration = Duration::from_secs(1);
 
-/// An order of the agent.
-pub(crate) enum Order {
+/// A task from the agent.
+pub(crate) enum Task {
     Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
     Expect { domain: u32 },
     End { domain: u32 },
@@ -59,8 +59,8 @@ struct Work {
 pub(crate) struct Shared {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
-    orders: Mutex<Vec<Order>>,
-    /// Tells the thread that waits for sockets that there are orders.
+    tasks: Mutex<Vec<Task>>,
+    /// Tells the thread that waits for sockets that there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
     heard: UnboundedSender<Heard>,
@@ -84,12 +84,12 @@ impl Shared {
             paths_until: Nanos::MAX,
             stopped: false,
         };
-        Ok(Shared { work: Mutex::new(work), orders: Mutex::default(), called, sockets, heard })
+        Ok(Shared { work: Mutex::new(work), tasks: Mutex::default(), called, sockets, heard })
     }
 
-    /// Gives an order.
-    pub fn order(&self, order: Order) {
-        lock(&self.orders).push(order);
+    /// Gives a task.
+    pub fn give(&self, task: Task) {
+        lock(&self.tasks).push(task);
         self.call();
     }
 
@@ -113,11 +113,11 @@ impl Shared {
 
     /// What is under way. Never nothing while a thread is at work.
     pub fn quiet(&self) -> Quiet {
-        let orders = !lock(&self.orders).is_empty();
+        let tasks = !lock(&self.tasks).is_empty();
         match self.work.try_lock() {
             Ok(work) => {
                 let quiet = work.logic.quiet();
-                Quiet { quiet: quiet.quiet && !orders, ..quiet }
+                Quiet { quiet: quiet.quiet && !tasks, ..quiet }
             }
             Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => Quiet::default(),
         }
@@ -125,8 +125,8 @@ impl Shared {
 
     /// Does all work that is due. Returns when it must be called again at the latest.
     fn pass(&self, work: &mut Work) -> Nanos {
-        for order in std::mem::take(&mut *lock(&self.orders)) {
-            self.obey(work, order);
+        for task in std::mem::take(&mut *lock(&self.tasks)) {
+            self.do_task(work, task);
         }
         let Work { paths, logic, .. } = work;
         logic.pass(&mut **paths, now());
@@ -189,27 +189,27 @@ impl Shared {
         (!work.logic.looks_again() && due > now()).then_some(due)
     }
 
-    fn obey(&self, work: &mut Work, order: Order) {
+    fn do_task(&self, work: &mut Work, task: Task) {
         let Work { paths, logic, known, .. } = work;
-        match order {
-            Order::Dial { domain, addresses, streams } => {
+        match task {
+            Task::Dial { domain, addresses, streams } => {
                 known.insert(domain);
                 paths.dial(domain, addresses, streams);
             }
-            Order::Expect { domain } => {
+            Task::Expect { domain } => {
                 known.insert(domain);
                 paths.expect(domain);
             }
-            Order::End { domain } if known.remove(&domain) => paths.end(domain),
-            Order::Control { domain, bytes } if known.contains(&domain) => {
+            Task::End { domain } if known.remove(&domain) => paths.end(domain),
+            Task::Control { domain, bytes } if known.contains(&domain) => {
                 logic.control(&mut **paths, domain, bytes);
             }
-            Order::End { .. } => {}
-            Order::Control { domain, .. } => {
+            Task::End { .. } => {}
+            Task::Control { domain, .. } => {
                 let why = "there is something to say to it, and no path was begun".to_owned();
                 self.tell(Heard::Path(Event::GivenUp { domain, why }));
             }
-            Order::Detach => logic.detach(),
+            Task::Detach => logic.detach(),
         }
     }
 }
@@ -232,7 +232,7 @@ fn until(then: Nanos) -> Duration {
     Duration::from_nanos(then.saturating_sub(now())).min(NAP)
 }
 
-/// Waits for sockets, and for the agent's orders.
+/// Waits for sockets, and for the agent's tasks.
 pub(crate) fn paths_thread(shared: Arc<Shared>) {
     let _witness = Witness(&shared);
     loop {

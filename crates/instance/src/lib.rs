@@ -13,14 +13,14 @@
 //! # Ok::<(), ligament_instance::Error>(())
 //! ```
 
-mod carrier;
+mod transport;
 
 mod error;
 mod head;
 mod identity;
 mod instance;
-mod lent;
 mod light;
+mod loan;
 mod message;
 mod order;
 mod ordinary;
@@ -35,10 +35,10 @@ mod turn;
 
 pub use error::Error;
 pub use instance::{Flags, Instance, LogLevel};
-pub use lent::Loan;
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 pub use light::{run_light, run_light_with};
+pub use loan::Loan;
 pub use message::{ArrayMut, Message, Outgoing, Times};
 pub use ordinary::PlainArray;
 pub use overlay::from_value as settings_from_value;

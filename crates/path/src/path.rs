@@ -52,7 +52,7 @@ impl Default for Tuning {
 
 /// A frame to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outgoing {
+pub enum OutgoingFrame {
     /// The header, then `len` bytes at `offset` of the message.
     Piece { header: FrameHeader, id: MessageId, offset: u64, len: u32 },
     /// The header, then these bytes.
@@ -61,7 +61,7 @@ pub enum Outgoing {
 
 /// Where the bytes after a header go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// Into a message's memory. `first`: this is the message's first piece, so it has no memory yet. Ask
     /// `is_wanted` before each part of the bytes is stored: another stream may have completed the message
     /// meanwhile.
@@ -217,7 +217,7 @@ impl Path {
     }
 
     /// The next frame for a stream that can take one. It counts as sent.
-    pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<Outgoing> {
+    pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<OutgoingFrame> {
         let first = *self.streams.keys().next()? == stream;
         let only = self.streams.len() == 1;
         let frame = if first { self.next_control(now).or_else(|| self.next_small()) } else { None };
@@ -237,9 +237,10 @@ impl Path {
         let state = self.streams.get_mut(&stream)?;
         let frame = match frame {
             Some(frame) => frame,
-            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => {
-                Outgoing::Control { header: FrameHeader::control(FrameKind::Heartbeat, 0), bytes: Vec::new() }
-            }
+            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => OutgoingFrame::Control {
+                header: FrameHeader::control(FrameKind::Heartbeat, 0),
+                bytes: Vec::new(),
+            },
             None => return None,
         };
         state.spoke = now;
@@ -248,7 +249,7 @@ impl Path {
         }
         let state = self.streams.get_mut(&stream)?;
         let header = match &frame {
-            Outgoing::Piece { header, .. } | Outgoing::Control { header, .. } => header,
+            OutgoingFrame::Piece { header, .. } | OutgoingFrame::Control { header, .. } => header,
         };
         match header.kind {
             FrameKind::Piece => state.flight.push_back(Cargo::Piece {
@@ -274,7 +275,7 @@ impl Path {
             || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
     }
 
-    fn next_control(&mut self, now: Nanos) -> Option<Outgoing> {
+    fn next_control(&mut self, now: Nanos) -> Option<OutgoingFrame> {
         if self.must_tell(now) {
             return Some(self.tell());
         }
@@ -284,17 +285,17 @@ impl Path {
                 number: self.credits[&conduit],
                 ..FrameHeader::control(FrameKind::Credit, 0)
             };
-            return Some(Outgoing::Control { header, bytes: Vec::new() });
+            return Some(OutgoingFrame::Control { header, bytes: Vec::new() });
         }
         if self.ending_is_due() {
             self.ending.due = false;
             let header = FrameHeader::control(FrameKind::End, 0);
-            return Some(Outgoing::Control { header, bytes: Vec::new() });
+            return Some(OutgoingFrame::Control { header, bytes: Vec::new() });
         }
         None
     }
 
-    fn next_small(&mut self) -> Option<Outgoing> {
+    fn next_small(&mut self) -> Option<OutgoingFrame> {
         self.outbound.next_small().map(outgoing)
     }
 
@@ -323,13 +324,13 @@ impl Path {
     }
 
     /// A heartbeat that asks for an acknowledgement at once.
-    fn ask(&mut self) -> Outgoing {
+    fn ask(&mut self) -> OutgoingFrame {
         self.ending.asked = true;
         let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
-        Outgoing::Control { header, bytes: Vec::new() }
+        OutgoingFrame::Control { header, bytes: Vec::new() }
     }
 
-    fn tell(&mut self) -> Outgoing {
+    fn tell(&mut self) -> OutgoingFrame {
         self.tell_since = None;
         let news = self.streams.iter_mut().filter(|(_, stream)| stream.came != stream.told);
         let bytes = encode_counts(news.map(|(&number, stream)| {
@@ -337,7 +338,7 @@ impl Path {
             Count { stream: number, incarnation: stream.incarnation, frames: stream.came }
         }));
         let header = FrameHeader::control(FrameKind::Acknowledgement, bytes.len() as u32);
-        Outgoing::Control { header, bytes }
+        OutgoingFrame::Control { header, bytes }
     }
 
     /// A header was read from a stream: says where the bytes after it belong. Call `finished` when they have
@@ -345,7 +346,12 @@ impl Path {
     ///
     /// # Errors
     /// The other end breaks the rules; the stream is to be closed.
-    pub fn begins(&mut self, stream: StreamId, header: &FrameHeader, now: Nanos) -> Result<Place, FrameError> {
+    pub fn begins(
+        &mut self,
+        stream: StreamId,
+        header: &FrameHeader,
+        now: Nanos,
+    ) -> Result<Destination, FrameError> {
         let Some(state) = self.streams.get_mut(&stream) else {
             return wrong(format!("a frame on stream {stream}, which is not connected"));
         };
@@ -358,7 +364,7 @@ impl Path {
                 if header.number == 1 && self.tell_since.is_some() {
                     self.tell_at_once(now);
                 }
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::Credit => {
                 let known = self.credited.entry(header.conduit).or_default();
@@ -367,7 +373,7 @@ impl Path {
                     self.actions.push_back(Action::Credit { conduit: header.conduit, bytes: header.number });
                 }
                 self.count(stream, 0, now);
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::End => {
                 self.ending.theirs = true;
@@ -375,12 +381,12 @@ impl Path {
                 // No other frame may follow that could carry the acknowledgement.
                 self.tell_at_once(now);
                 self.end_if_over();
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::Acknowledgement => {
                 let id = MessageId { conduit: 0, number: 0 };
                 state.reading = Some(Reading { id, offset: 0, len: 0, acknowledgement: true });
-                Ok(Place::Acknowledgement { stored: header.stored })
+                Ok(Destination::Acknowledgement { stored: header.stored })
             }
             FrameKind::Piece => {
                 let &FrameHeader { codec, stored, len, conduit, number, offset, total, .. } = header;
@@ -388,8 +394,10 @@ impl Path {
                 let fate = self.inbound.begin(header)?;
                 state.reading = Some(Reading { id, offset, len, acknowledgement: false });
                 Ok(match fate {
-                    Fate::Wanted { first } => Place::Message { id, total, offset, len, codec, stored, first },
-                    Fate::Twice => Place::Nowhere { stored },
+                    Fate::Wanted { first } => {
+                        Destination::Message { id, total, offset, len, codec, stored, first }
+                    }
+                    Fate::Twice => Destination::Nowhere { stored },
                 })
             }
         }
@@ -545,7 +553,7 @@ impl Path {
     }
 }
 
-fn outgoing(piece: Piece) -> Outgoing {
+fn outgoing(piece: Piece) -> OutgoingFrame {
     let Piece { id, offset, len, total } = piece;
     let header = FrameHeader {
         kind: FrameKind::Piece,
@@ -557,5 +565,5 @@ fn outgoing(piece: Piece) -> Outgoing {
         offset,
         total,
     };
-    Outgoing::Piece { header, id, offset, len }
+    OutgoingFrame::Piece { header, id, offset, len }
 }

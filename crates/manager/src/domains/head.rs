@@ -1,9 +1,9 @@
 //! The head of a run over several domains: what agents tell becomes what its manager sees of every instance, and what is
 //! to be done goes to those whose business it is. The first reason for which the run ends anywhere is told everywhere.
 
-use crate::deadlock::Carrier;
+use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
-use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
+use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub enum Doing {
     /// Tell this to the agent of a domain.
     Tell { domain: u32, bytes: Vec<u8> },
     /// The head's own agent is to do this.
-    Order(Order),
+    Order(AgentOrder),
     /// Something happened elsewhere.
     Report(Report),
     /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
@@ -40,14 +40,14 @@ enum Stage {
 
 /// A domain that is not the head's.
 #[derive(Debug)]
-struct Member {
+struct RemoteDomain {
     name: String,
     stage: Stage,
     /// When something was heard of it last, ns of the head's clock.
     heard: u64,
     /// The head's clock less its clock, as far as is known: what has come fastest says it best.
     ahead: Option<i128>,
-    carrier: Carrier,
+    carrier: CarrierReport,
     memory: (u64, u64),
     wrote: u64,
     /// Whether it knows that the run ends.
@@ -59,7 +59,7 @@ struct Member {
 pub struct Head {
     extent: Extent,
     /// The domains from 1 on.
-    members: Vec<Member>,
+    members: Vec<RemoteDomain>,
     /// What was told of each instance that is elsewhere, and whether its process is stopped.
     seen: Vec<Option<(InstanceView, bool)>>,
     /// The last round in which the head's own instances were asked.
@@ -75,12 +75,12 @@ impl Head {
     /// A run whose instances are in these domains, and has so many channels. `names` has what people call the domains
     /// from 1 on, all of which are there at `now` (ns).
     pub fn new(placement: Vec<u32>, channels: usize, names: Vec<String>, patience: Duration, now: u64) -> Head {
-        let member = |name| Member {
+        let member = |name| RemoteDomain {
             name,
             stage: Stage::Running,
             heard: now,
             ahead: None,
-            carrier: Carrier::default(),
+            carrier: CarrierReport::default(),
             memory: (0, u64::MAX),
             wrote: 0,
             ending: false,
@@ -107,7 +107,7 @@ impl Head {
         self.extent.placement[instance as usize]
     }
 
-    fn member(&mut self, domain: u32) -> Option<&mut Member> {
+    fn member(&mut self, domain: u32) -> Option<&mut RemoteDomain> {
         self.members.get_mut((domain as usize).checked_sub(1)?)
     }
 
@@ -185,14 +185,14 @@ impl Head {
                 if let Some(member) = self.member(domain) {
                     member.ending = true;
                 }
-                Doing::Order(Order::End(outcome))
+                Doing::Order(AgentOrder::End(outcome))
             }
             Report::Remark { level, text } => {
                 let name = self.member(domain).map(|member| member.name.as_str()).unwrap_or_default();
                 let text = format!("the agent on {name} (domain {domain}): {text}");
                 Doing::Report(Report::Remark { level, text })
             }
-            Report::Slots { instance, slots } => Doing::Order(Order::Slots { instance, slots }),
+            Report::Slots { instance, slots } => Doing::Order(AgentOrder::Slots { instance, slots }),
             report => Doing::Report(report),
         }
     }
@@ -222,7 +222,7 @@ impl Head {
         // How the process ended that was first to fail is known only now.
         ending
             .filter(|outcome| *outcome != Outcome::Done)
-            .map(Order::End)
+            .map(AgentOrder::End)
             .map(Doing::Order)
             .into_iter()
             .collect()
@@ -257,7 +257,7 @@ impl Head {
         let mut out = vec![tell(FromHead::Refused(why.clone())), tell(FromHead::Bye)];
         // Also of one whose instances had ended: what they had sent may not have arrived.
         if !self.released {
-            out.push(Doing::Order(Order::Fail(why)));
+            out.push(Doing::Order(AgentOrder::Fail(why)));
         }
         out
     }
@@ -266,7 +266,7 @@ impl Head {
     pub fn tick(&mut self, now: u64) -> Vec<Doing> {
         let patience = self.patience.as_nanos() as u64;
         let silent =
-            |member: &Member| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
+            |member: &RemoteDomain| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
         let silent: Vec<u32> = (1u32..)
             .zip(&self.members)
             .filter(|(_, member)| silent(member))
@@ -278,7 +278,7 @@ impl Head {
 
     /// The head's own agent reports that the run ends: all others are told.
     pub fn ending(&mut self, outcome: &Outcome) -> Vec<Doing> {
-        let bytes = orders([&Order::End(outcome.clone())]);
+        let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
         for (domain, member) in (1u32..).zip(&mut self.members) {
             if member.stage != Stage::Lost && !std::mem::replace(&mut member.ending, true) {
@@ -290,7 +290,7 @@ impl Head {
 
     /// The time for ending cleanly is over, for all.
     pub fn hurry(&self) -> Vec<Doing> {
-        self.tell_all(orders([&Order::Hurry]))
+        self.tell_all(orders([&AgentOrder::Hurry]))
     }
 
     fn tell_all(&self, bytes: Vec<u8>) -> Vec<Doing> {
@@ -299,12 +299,12 @@ impl Head {
     }
 
     /// What the manager orders, for whom it is.
-    pub fn pass_on(&mut self, order: Order) -> Vec<Doing> {
+    pub fn pass_on(&mut self, order: AgentOrder) -> Vec<Doing> {
         match order {
-            Order::Look { round, instances } => {
-                let of = |domain: u32| -> Order {
+            AgentOrder::Look { round, instances } => {
+                let of = |domain: u32| -> AgentOrder {
                     let own = instances.iter().copied().filter(|&one| self.domain_of(one) == domain);
-                    Order::Look { round, instances: own.collect() }
+                    AgentOrder::Look { round, instances: own.collect() }
                 };
                 // Also those that have none of them tell what their carriers do after it.
                 let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
@@ -314,7 +314,7 @@ impl Head {
                 self.round = round;
                 out
             }
-            Order::Budget { .. } => {
+            AgentOrder::Budget { .. } => {
                 let mut out = self.tell_all(orders([&order]));
                 out.push(Doing::Order(order));
                 out
@@ -343,14 +343,14 @@ impl Head {
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
-    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<Carrier> {
+    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<CarrierReport> {
         let own = carrier_of(self.round, own());
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
 
     /// The memory for messages of all domains: used, and the least that one of them may use.
     pub fn memory(&self, (used, limit): (u64, u64)) -> (u64, u64) {
-        let add = |(used, limit): (u64, u64), member: &Member| {
+        let add = |(used, limit): (u64, u64), member: &RemoteDomain| {
             (used.saturating_add(member.memory.0), limit.min(member.memory.1))
         };
         self.members.iter().fold((used, limit), add)
@@ -364,7 +364,7 @@ impl Head {
     /// Whether no process is left in any domain. Tells the head's own agent, once.
     pub fn release(&mut self) -> Option<Doing> {
         let over = self.done_here && self.members.iter().all(|member| member.stage != Stage::Running);
-        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(Order::Release))
+        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(AgentOrder::Release))
     }
 
     /// All is over and written down.
@@ -374,9 +374,9 @@ impl Head {
     }
 }
 
-fn carrier_of(round: u64, carried: Carried) -> Carrier {
+fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
     let Carried { quiet, sent, came, told, credited } = carried;
-    Carrier { round, quiet, sent, came, told, credited }
+    CarrierReport { round, quiet, sent, came, told, credited }
 }
 
 fn unseen() -> (InstanceView, bool) {

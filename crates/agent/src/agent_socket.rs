@@ -1,0 +1,183 @@
+//! Where an agent listens: at a socket in a directory that only its user may enter, made for it and removed
+//! with it. If no such directory can be had, at an abstract name, which strangers can connect to.
+//!
+//! An abstract socket disappears with its process, but every user may connect to it, and may take its name
+//! afterwards. `TMPDIR` or `/tmp` is tried before `XDG_RUNTIME_DIR`, because that is removed when the user logs
+//! out. The guard removes the directory if the agent cannot. Clients check who answers in any case.
+
+use crate::sys::random_hex;
+use ligament_launch::Guard;
+use ligament_shm::socket::address_of;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{bind, listen, socket_with, AddressFamily, SocketFlags, SocketType};
+use std::ffi::OsString;
+use std::fs::{DirBuilder, Metadata};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// How many connections wait until they are taken in. The kernel may allow fewer.
+pub(crate) const BACKLOG: i32 = 4096;
+/// Bits of a mode: others than the owner may write, and may remove only what is theirs.
+const WRITABLE: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+
+/// A socket that listens, and where.
+#[derive(Debug)]
+pub(crate) struct AgentSocket {
+    socket: OwnedFd,
+    /// As `LIGAMENT_AGENT` has it.
+    address: String,
+    directory: Option<Directory>,
+}
+
+/// A directory with nothing in it but a socket. Dropped, it is removed; if this process is killed, its guard does that.
+#[derive(Debug)]
+pub(crate) struct Directory(PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        ligament_launch::remove_socket(&socket_in(&self.0));
+    }
+}
+
+fn socket_in(directory: &Path) -> PathBuf {
+    directory.join("agent")
+}
+
+impl AgentSocket {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// No socket can be made.
+    pub fn find(guard: &mut Guard) -> Result<AgentSocket, String> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR");
+        AgentSocket::below(guard, &places(std::env::temp_dir(), runtime))
+    }
+
+    fn below(guard: &mut Guard, places: &[PathBuf]) -> Result<AgentSocket, String> {
+        for place in places {
+            if let Ok(Some(found)) = AgentSocket::in_directory(guard, place) {
+                return Ok(found);
+            }
+        }
+        let address = format!("@ligament-{}", random_hex()?);
+        let socket =
+            listen_at(&address).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
+        Ok(AgentSocket { socket, address, directory: None })
+    }
+
+    /// In a new directory there, if that is its user's alone.
+    fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<AgentSocket>, String> {
+        let me = rustix::process::geteuid().as_raw();
+        if !std::fs::metadata(place).is_ok_and(|found| is_safe(&found, me)) {
+            return Ok(None);
+        }
+        // Sixteen digits: a path of a socket may have 107 bytes.
+        let path = place.join(format!("ligament-{}", &random_hex()?[..16]));
+        let socket = socket_in(&path);
+        let Some(address) = socket.to_str().filter(|text| address_of(text).is_ok()) else { return Ok(None) };
+        let address = address.to_owned();
+        // Before it is there, or nobody would remove it if this process were killed in between.
+        guard.removes(&socket);
+        if DirBuilder::new().mode(0o700).create(&path).is_err() {
+            return Ok(None);
+        }
+        let directory = Directory(path);
+        // A file system may have modes of its own.
+        let alone = std::fs::symlink_metadata(&directory.0)
+            .is_ok_and(|made| made.uid() == me && made.mode() & 0o777 == 0o700);
+        if !alone {
+            return Ok(None);
+        }
+        let Ok(socket) = listen_at(&address) else { return Ok(None) };
+        Ok(Some(AgentSocket { socket, address, directory: Some(directory) }))
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The socket, and its directory, which is to be kept as long as that is used.
+    pub fn into_parts(self) -> (OwnedFd, Option<Directory>) {
+        (self.socket, self.directory)
+    }
+}
+
+/// Where the directory may be made, the best first. The directory of the user's login session comes last: it goes when the
+/// user logs out, and a run may outlast that.
+fn places(temporary: PathBuf, runtime: Option<OsString>) -> Vec<PathBuf> {
+    let all = [Some(temporary), Some("/tmp".into()), runtime.map(PathBuf::from)];
+    let mut places: Vec<PathBuf> = all.into_iter().flatten().filter(|place| place.is_absolute()).collect();
+    places.dedup();
+    places
+}
+
+/// Whether nobody but this user and root can put something else where a directory of this user is.
+fn is_safe(place: &Metadata, me: u32) -> bool {
+    place.is_dir()
+        && [0, me].contains(&place.uid())
+        && (place.mode() & WRITABLE == 0 || place.mode() & STICKY != 0)
+}
+
+fn listen_at(address: &str) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &address_of(address)?)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A directory with this mode, below which a socket shall be.
+    fn directory(name: &str, mode: u32) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("ligament-place-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    fn guard() -> Guard {
+        Guard::start(|_| {}).unwrap()
+    }
+
+    #[test]
+    fn a_socket_lies_in_a_directory_of_its_own_which_goes_with_it() {
+        let (mut guard, above) = (guard(), directory("own", 0o700));
+        let place = AgentSocket::below(&mut guard, std::slice::from_ref(&above)).unwrap();
+        let socket = PathBuf::from(place.address());
+        assert!(socket.starts_with(&above));
+        let own = socket.parent().unwrap();
+        assert_eq!(std::fs::metadata(own).unwrap().mode() & 0o777, 0o700);
+        drop(place);
+        assert!(!own.exists());
+        std::fs::remove_dir(above).unwrap();
+    }
+
+    #[test]
+    fn a_place_that_is_too_long_or_not_there_or_anybodys_is_passed_over() {
+        let long = directory(&"x".repeat(80), 0o700);
+        let (anybodys, good) = (directory("anybodys", 0o777), directory("good", 0o1777));
+        let mut guard = guard();
+        let places = [long.clone(), "/nowhere".into(), anybodys.clone(), good.clone()];
+        let place = AgentSocket::below(&mut guard, &places).unwrap();
+        assert!(Path::new(place.address()).starts_with(&good), "{}", place.address());
+        let none = AgentSocket::below(&mut guard, &places[..3]).unwrap();
+        assert!(none.address().starts_with("@ligament-"), "{}", none.address());
+        drop(place);
+        for one in [long, anybodys, good] {
+            std::fs::remove_dir(one).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_directory_of_a_login_session_is_the_last_that_is_taken() {
+        let found = places("/scratch/tmp".into(), Some("/run/user/7".into()));
+        assert_eq!(found, ["/scratch/tmp", "/tmp", "/run/user/7"].map(PathBuf::from));
+        assert_eq!(places("/tmp".into(), Some("relative".into())), ["/tmp"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,191 @@
+//! The logic of an agent that is not the head: what happens in its domain goes in, messages for the head come out, and
+//! what the head says becomes orders. No I/O and no clock.
+
+use super::words::{lane_of, order_of, outcome_of, report_of, row_of, told_order};
+use crate::action::{AgentOrder, Phase, Report};
+use crate::custody::Gained;
+use crate::host::InstanceView;
+use crate::outcome::Outcome;
+use ligament_shm::status::Status;
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{self as wire, Carried, FromAgent, FromHead, Snapshot};
+use std::time::Duration;
+
+/// How often the head is told how the instances stand.
+const OFTEN: Duration = Duration::from_millis(250);
+/// How often while the head wants to know whether somebody has looked.
+const PRESSING: Duration = Duration::from_millis(20);
+/// For so many snapshots it does.
+const PRESSED: u32 = 10;
+
+/// What the head wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// Of the logic of the agent.
+    Order(AgentOrder),
+    /// So many bytes of files were written down, in all.
+    Wrote(u64),
+    /// A file of an instance could not be written, and is to be kept.
+    NotWritten { instance: u32, path: String },
+    /// Somebody wants to see a file.
+    Look(wire::Look),
+    /// The run is over.
+    Bye,
+    /// It does not want this agent, and why.
+    Refused(String),
+}
+
+/// The part of an instance that is compared with what was told before.
+#[derive(Debug, Clone, PartialEq)]
+struct Told {
+    phase: Phase,
+    pid: Option<u32>,
+    stopped: bool,
+    status: Option<Status>,
+}
+
+/// An agent that is not the head.
+#[derive(Debug)]
+pub struct RemoteAgent {
+    /// The instances of this domain.
+    own: Vec<u32>,
+    told: Vec<Option<Told>>,
+    reports: Vec<wire::Report>,
+    /// What timelines have gained: whose, what, and whether nothing more will come.
+    lanes: Vec<(u32, Gained, bool)>,
+    /// The last round that was passed on.
+    round: u64,
+    pressing: u32,
+    /// Whether the head knows that the run ends, because it said so or was told.
+    ending: bool,
+    over: bool,
+}
+
+impl RemoteAgent {
+    /// Of domain `me` of a run whose instances are in these domains.
+    pub fn new(placement: &[u32], me: u32) -> RemoteAgent {
+        let own: Vec<u32> =
+            (0u32..).zip(placement).filter(|(_, &domain)| domain == me).map(|(i, _)| i).collect();
+        RemoteAgent {
+            told: vec![None; own.len()],
+            own,
+            reports: Vec::new(),
+            lanes: Vec::new(),
+            round: 0,
+            pressing: 0,
+            ending: false,
+            over: false,
+        }
+    }
+
+    /// The instances of this domain.
+    pub fn own(&self) -> &[u32] {
+        &self.own
+    }
+
+    /// Something happened here.
+    pub fn report(&mut self, report: &Report) {
+        // Of its own end a run is told once, by whoever noticed first.
+        if matches!(report, Report::Ending(_)) && std::mem::replace(&mut self.ending, true) {
+            return;
+        }
+        self.reports.push(report_of(report));
+    }
+
+    /// What happened since the last time, to be sent at once.
+    pub fn news(&mut self) -> Option<Vec<u8>> {
+        let reports = std::mem::take(&mut self.reports);
+        (!reports.is_empty()).then(|| to_bytes(&FromAgent::Reports(reports)))
+    }
+
+    /// What an instance's timeline has gained, to go with the next snapshot; `over`: nothing more will come.
+    pub fn gained(&mut self, instance: u32, gained: &Gained, over: bool) {
+        if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
+            self.lanes.push((instance, gained.clone(), over));
+        }
+    }
+
+    /// The head says something.
+    ///
+    /// # Errors
+    /// It makes no sense.
+    pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, String> {
+        Ok(match wire::from_bytes::<FromHead>(bytes)? {
+            FromHead::Orders(orders) => orders.into_iter().map(|order| self.take(order)).collect(),
+            FromHead::Bye => vec![Heard::Bye],
+            FromHead::Wrote(bytes) => vec![Heard::Wrote(bytes)],
+            FromHead::Refused(why) => vec![Heard::Refused(why)],
+            FromHead::NotWritten { instance, path } => vec![Heard::NotWritten { instance, path }],
+            FromHead::Look(look) => vec![Heard::Look(look)],
+            FromHead::Begin(_) | FromHead::Input { .. } | FromHead::Start => {
+                return Err("the head began a second time".into())
+            }
+        })
+    }
+
+    fn take(&mut self, order: wire::AgentOrder) -> Heard {
+        match &order {
+            wire::AgentOrder::Look { round, .. } => {
+                self.round = *round;
+                self.pressing = PRESSED;
+            }
+            wire::AgentOrder::End(_) => self.ending = true,
+            _ => {}
+        }
+        Heard::Order(told_order(order))
+    }
+
+    /// How long after this the next snapshot is due.
+    pub fn next_snapshot(&self) -> Duration {
+        if self.pressing > 0 {
+            PRESSING
+        } else {
+            OFTEN
+        }
+    }
+
+    /// How the instances stand at `now`, to be sent; `views` has all instances of the run, `stopped` says whether an
+    /// instance's process is stopped, and `carried` asks the carrier, after all has been read.
+    pub fn snapshot(
+        &mut self,
+        views: &[InstanceView],
+        stopped: impl Fn(u32) -> bool,
+        (memory_used, memory_limit): (u64, u64),
+        carried: impl FnOnce() -> Carried,
+        now: u64,
+    ) -> Vec<u8> {
+        self.pressing = self.pressing.saturating_sub(1);
+        let mut rows = Vec::new();
+        for (&instance, told) in self.own.iter().zip(&mut self.told) {
+            let Some(view) = views.get(instance as usize) else { continue };
+            let (status, stopped) = (view.status.clone(), stopped(instance));
+            let seen = Some(Told { phase: view.phase, pid: view.pid, stopped, status });
+            if *told != seen {
+                rows.push(row_of(instance, view, stopped, now));
+                *told = seen;
+            }
+        }
+        let lanes = std::mem::take(&mut self.lanes);
+        let lane = |(instance, gained, over): (u32, Gained, bool)| lane_of(instance, &gained, over, now);
+        to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
+            at: now,
+            round: self.round,
+            carried: carried(),
+            memory_used,
+            memory_limit,
+            rows,
+            lanes: lanes.into_iter().map(lane).collect(),
+        })))
+    }
+
+    /// No process of the domain is left: the last word, after the last snapshot and the last of the files. Said once.
+    pub fn over(&mut self, ending: Option<&Outcome>) -> Option<Vec<u8>> {
+        let said = std::mem::replace(&mut self.over, true);
+        (!said).then(|| to_bytes(&FromAgent::Over(ending.map(outcome_of))))
+    }
+}
+
+/// Orders for the agent of a domain.
+pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
+    to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_of).collect()))
+}

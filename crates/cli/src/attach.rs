@@ -1,0 +1,317 @@
+//! `ligament attach`: shows a run as if it had been started here, whoever started it and wherever it is, and leaves it
+//! alone. All that is looked at is the run directory and the queue, so it does not matter which begins first, how many
+//! look, or on which machine.
+
+use crate::arguments::print;
+use crate::ear::Ear;
+use crate::ending::{tell, Telling};
+use ligament_launch::site::find_site;
+use ligament_manager::{find_run, Entry, Event, Journal, Moment, RunDirectory, RunRecord, RunState};
+use ligament_runtime::client::{
+    halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
+};
+use ligament_runtime::{called, View, LAST_LINES};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+/// How often the run directory is looked at. On a shared file system nothing tells of another machine's changes.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long files may take to be seen on this machine after the job is over.
+const FILES_LATE: Duration = Duration::from_secs(10);
+/// How long the guard of a run whose manager is gone has to say so.
+const GUARD: Duration = Duration::from_secs(5);
+/// After this time without a word the manager of a run elsewhere is called silent.
+const SILENT: Duration = Duration::from_secs(30);
+/// Warnings from before that are shown.
+const EARLIER: usize = 10;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Attach {
+    /// The run: its directory, its name under ./runs, or `latest`.
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// The site that it was submitted to, if that is reached by ssh.
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+    /// Print the record of the run as JSON at its end, and nothing else.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `ligament attach`
+pub(crate) fn attach(arguments: &Attach) -> i32 {
+    if let Some(name) = &arguments.site {
+        match find_site(name) {
+            Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+            Ok(site) if site.ssh.is_some() => return crate::remote::attach(&site, arguments),
+            Ok(_) => {}
+        }
+    }
+    let found = find_run(&arguments.run).and_then(|run| Ok((JobRecord::of(&run)?, run)));
+    let (job, run) = match found {
+        Ok(found) => found,
+        Err(error) => return crate::fail(arguments.json, &error, crate::BAD_USE),
+    };
+    let over = record_of(&run).is_ok_and(|record| record.state != RunState::Running);
+    if !over && !arguments.json {
+        crate::say(&how_to_leave(&run, job.is_some()));
+    }
+    show(&run, job.as_ref(), arguments.json)
+}
+
+/// What is said before a run is shown that is not this process's own.
+pub(crate) fn how_to_leave(run: &RunDirectory, is_job: bool) -> String {
+    let end = if is_job { "cancel" } else { "stop" };
+    format!("(Ctrl-C leaves it alone; \"ligament {end} {}\" ends it)", called(run))
+}
+
+/// Shows a run to its end, from the queue on. The exit status is that of the run.
+pub(crate) fn show(run: &RunDirectory, job: Option<&JobRecord>, json: bool) -> i32 {
+    match Ear::new() {
+        Ok(ear) => Attached::new(run, job, json, ear).show(),
+        Err(error) => crate::fail(json, &error, crate::FAILED),
+    }
+}
+
+/// Who looks at a run.
+struct Attached<'a> {
+    run: &'a RunDirectory,
+    json: bool,
+    queue: Option<Queue<'a>>,
+    /// On a terminal.
+    screen: Option<View>,
+    log: Tail,
+    journal: Tail,
+    /// Whether the journal says that the run is up.
+    up: bool,
+    /// Whether what was there before is shown.
+    caught_up: bool,
+    snapshots: Snapshots,
+    /// Since when the manager's process, which would be here, is not.
+    gone: Option<Instant>,
+    said_silent: bool,
+    ear: Ear,
+    since: Instant,
+}
+
+impl<'a> Attached<'a> {
+    fn new(run: &'a RunDirectory, job: Option<&'a JobRecord>, json: bool, ear: Ear) -> Attached<'a> {
+        Attached {
+            run,
+            json,
+            queue: job.map(Queue::of),
+            screen: if json { None } else { View::on_terminal(crate::colour::chosen()) },
+            log: Tail::of(run.log()),
+            journal: Tail::of(run.journal()),
+            up: false,
+            caught_up: false,
+            snapshots: Snapshots::of(run),
+            gone: None,
+            said_silent: false,
+            ear,
+            since: Instant::now(),
+        }
+    }
+
+    fn show(&mut self) -> i32 {
+        loop {
+            if let Some(said) = self.queue.as_mut().and_then(Queue::look) {
+                self.say(&said);
+            }
+            // What is in the log before the record says that the run is over is all that there will be.
+            let record = record_of(self.run);
+            self.show_news();
+            match &record {
+                Ok(record) if record.state != RunState::Running => {
+                    self.clear();
+                    let telling = if self.json { Telling::Json } else { Telling::All };
+                    let status = tell(self.run, record, telling);
+                    if let Some(last) = last_words(self.run).filter(|_| !self.json) {
+                        crate::say(&last);
+                    }
+                    return status;
+                }
+                Ok(record) => self.draw(record),
+                Err(error) if self.queue.is_none() => return self.fail(error),
+                Err(_) => {}
+            }
+            if let Some(lost) = self.lost(record.as_ref().ok()) {
+                return self.fail(&lost);
+            }
+            if self.ear.waits(LOOK) {
+                return self.leave();
+            }
+            if nobody_reads() {
+                return crate::INTERRUPTED;
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.screen.iter_mut().for_each(View::clear);
+    }
+
+    fn say(&mut self, text: &str) {
+        match &mut self.screen {
+            Some(screen) => screen.say(text),
+            None if self.json => {}
+            None => crate::say(text),
+        }
+    }
+
+    fn fail(&mut self, error: &str) -> i32 {
+        self.clear();
+        crate::fail(self.json, error, crate::FAILED)
+    }
+
+    /// Ctrl-C.
+    fn leave(&mut self) -> i32 {
+        self.clear();
+        let name = called(self.run);
+        if self.json {
+            let directory = self.run.path().display().to_string();
+            let json = serde_json::json!({ "ok": false, "left": true, "run": self.run.name(), "directory": directory });
+            print(&format!("{json}\n"));
+        } else {
+            let end = if self.queue.is_some() { "cancel" } else { "stop" };
+            crate::say(&format!(
+                "\nleft {name} alone; \"ligament attach {name}\" comes back to it, \"ligament {end} {name}\" ends it"
+            ));
+        }
+        crate::INTERRUPTED
+    }
+
+    /// On a terminal what the view of a run of one's own has above it, else the log.
+    fn show_news(&mut self) {
+        if self.screen.is_none() {
+            for line in self.log.lines() {
+                self.say(&line);
+            }
+            return;
+        }
+        let mut lines = Vec::new();
+        for entry in self.journal.lines().iter().filter_map(|line| Entry::of_line(line)) {
+            match entry.event {
+                Event::Up => self.up = true,
+                Event::Warning { who, text } => lines.push(format!("{who}: {text}")),
+                Event::TerminalGone => lines.push(entry.event.in_words()),
+                Event::Awaits { .. } | Event::Joined { .. } if !self.up => lines.push(entry.event.in_words()),
+                _ => {}
+            }
+        }
+        let skipped = if self.caught_up { 0 } else { lines.len().saturating_sub(EARLIER) };
+        if skipped > 0 {
+            self.say(&format!("({skipped} earlier warnings are in {})", self.run.log().display()));
+        }
+        lines.iter().skip(skipped).for_each(|line| self.say(line));
+        self.caught_up = true;
+    }
+
+    fn draw(&mut self, record: &RunRecord) {
+        // Where nothing is drawn, a manager that is not here shows by this that it lives.
+        if self.screen.is_none() && is_here(record) {
+            return;
+        }
+        self.snapshots.ask();
+        if self.snapshots.denied() {
+            // Somebody else's run: what can be read of it is its log.
+            self.screen = None;
+        }
+        let Some(json) = self.snapshots.news() else { return };
+        if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
+            let seconds = now.duration.unwrap_or_default();
+            screen.draw(&now.run, seconds, &now.instances, self.since.elapsed().as_nanos() as u64);
+        }
+    }
+
+    /// Why nothing more will come, if nothing will.
+    fn lost(&mut self, record: Option<&RunRecord>) -> Option<String> {
+        let over = self.queue.as_ref().and_then(|queue| queue.over_for(FILES_LATE));
+        if let Some((job, how)) = over.map(|(job, how)| (job.to_owned(), how.to_owned())) {
+            let path = self.run.path().join("job.log");
+            self.clear();
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            for line in &lines[lines.len().saturating_sub(LAST_LINES)..] {
+                self.say(&format!("  {line}"));
+            }
+            let what = match record {
+                Some(_) => "was ended without being able to say so",
+                None => "has not begun",
+            };
+            return Some(format!(
+                "the job {job} is over ({how}), and the run {what}; what the job printed is in {}",
+                path.display()
+            ));
+        }
+        let record = record?;
+        if is_here(record) {
+            if is_alive(record.pid) {
+                self.gone = None;
+                let halted = is_halted(record);
+                if halted && !self.said_silent {
+                    self.say(&format!("{}: {}", record.run, halted_in_words(record)));
+                }
+                self.said_silent = halted;
+                return None;
+            }
+            let gone = *self.gone.get_or_insert_with(Instant::now);
+            return (gone.elapsed() > GUARD).then(|| lost_in_words(self.run, record));
+        }
+        let silent = self.up_elsewhere(record) && self.snapshots.silent_for() > SILENT;
+        if silent && !self.said_silent {
+            let text = format!(
+                "nothing was heard of the manager on {} for {} s; {}",
+                record.host,
+                SILENT.as_secs(),
+                last_sign(self.run)
+            );
+            self.say(&text);
+        }
+        self.said_silent = silent;
+        None
+    }
+
+    fn up_elsewhere(&self, record: &RunRecord) -> bool {
+        record.agent.is_some() && self.snapshots.asked()
+    }
+}
+
+/// Whether what is said here is read by nobody any more: the other end of a pipe is closed.
+fn nobody_reads() -> bool {
+    let (out, error) = (std::io::stdout(), std::io::stderr());
+    let mut fds = [PollFd::new(&out, PollFlags::empty()), PollFd::new(&error, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&at_once)).is_ok() && fds.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
+}
+
+/// What is known of a run whose manager is gone, with nobody left to say so.
+pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> String {
+    format!(
+        "the manager of {} (process {} on {}) is gone without a word; it was perhaps killed, and its guard too; {}",
+        record.run,
+        record.pid,
+        record.host,
+        last_sign(run)
+    )
+}
+
+/// When a run last wrote something, and the last thing that it wrote down.
+pub(crate) fn last_sign(run: &RunDirectory) -> String {
+    let written = [run.journal(), run.log(), run.timeline(), run.status()];
+    let written = written.iter().filter_map(|path| path.metadata().ok()?.modified().ok()).max();
+    let since = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let since = since.map_or_else(|| "?".to_owned(), |at| Moment(at.as_millis() as u64).rfc3339());
+    match Journal::last(&run.journal()).pop() {
+        Some(last) => format!("its last sign is of {since}; last: {} ({})", last.event.in_words(), last.at),
+        None => format!("its last sign is of {since}"),
+    }
+}
+
+/// The last thing that a manager did whose guard says that it is gone.
+pub(crate) fn last_words(run: &RunDirectory) -> Option<String> {
+    let mut entries = Journal::last(&run.journal());
+    matches!(entries.pop()?.event, Event::ManagerLost { .. }).then_some(())?;
+    let last = entries.pop()?;
+    Some(format!("the last thing that it wrote down: {} ({})", last.event.in_words(), last.at))
+}

@@ -1,0 +1,263 @@
+//! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
+
+use crate::light::Share;
+use crate::loan::{Draft, Loan, LoanMemory, DRAFTED};
+use ligament_shm::endpoint::{Contiguous, Source};
+use ligament_shm::line::AgentLine;
+use ligament_shm::{Endpoint, ShmError};
+use ligament_wire::control::Request;
+use ligament_wire::{HeaderWords, Plan, Value};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
+type Deadline = Option<u64>;
+
+/// The transport. Channels are known by indices: those of `Endpoint`, or those of `Share`.
+#[allow(clippy::large_enum_variant)]
+pub(crate) enum Transport {
+    Own(Endpoint<AgentLine>),
+    Shared(Share),
+}
+
+impl Transport {
+    /// As `Endpoint::send`.
+    #[inline(always)]
+    pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.send(to, header, source),
+            Transport::Shared(share) => share.send(to, header, source),
+        }
+    }
+
+    /// As `Endpoint::receive_to`.
+    #[inline(always)]
+    pub fn receive_to(
+        &mut self,
+        channel: usize,
+        deadline: Deadline,
+        header: &mut HeaderWords,
+        to: &mut Value,
+    ) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.receive_to(channel, deadline, header, to),
+            Transport::Shared(share) => share.receive_to(channel, deadline, header, to),
+        }
+    }
+
+    /// As `Endpoint::poll`.
+    pub fn poll(&mut self, channel: usize) -> Result<bool, ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.poll(channel),
+            Transport::Shared(share) => share.poll(channel),
+        }
+    }
+
+    /// As `Endpoint::wait_any`.
+    pub fn wait_any(&mut self, channels: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.wait_any(channels, deadline),
+            Transport::Shared(share) => share.wait_any(channels, deadline),
+        }
+    }
+
+    /// An overlay that a channel's sender has announced.
+    pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
+        match self {
+            Transport::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
+            Transport::Shared(share) => share.overlay(channel, number),
+        }
+    }
+
+    /// Whether the receivers of these channels have been told an overlay.
+    pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
+        match self {
+            Transport::Own(endpoint) => endpoint.knows_overlay(to, number),
+            Transport::Shared(share) => share.knows_overlay(to, number),
+        }
+    }
+
+    /// Sees to it that they know it.
+    pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
+            Transport::Shared(share) => share.announce_overlay(to, number, plan),
+        }
+    }
+
+    /// Whether so many bytes are lent as a draft that can be used again.
+    pub fn drafts(&self, len: u64) -> bool {
+        matches!(self, Transport::Own(_)) && len <= DRAFTED
+    }
+
+    /// Memory for `len` bytes of elements.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    #[inline]
+    pub fn loan(&mut self, len: u64) -> Result<LoanMemory, ShmError> {
+        match self {
+            Transport::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(LoanMemory::Block),
+            Transport::Own(_) => Draft::roomy(len).map(LoanMemory::Draft),
+            // Given away with the message.
+            Transport::Shared(_) => Draft::new(len).map(LoanMemory::Draft),
+        }
+    }
+
+    /// Keeps the memory of a loan, also after it was sent.
+    pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
+        match loan.lent() {
+            Some(LoanMemory::Block(loan)) => loan.pages(),
+            Some(LoanMemory::Draft(draft)) => draft.pages(),
+            None => Arc::new(()),
+        }
+    }
+
+    /// Sends what a loan holds, described by `head`, with `body_len` bytes in all. A draft that was copied stays with it.
+    ///
+    /// # Errors
+    /// As `send`.
+    #[inline]
+    pub fn send_loan(
+        &mut self,
+        to: &[usize],
+        header: HeaderWords,
+        loan: &mut Loan,
+        (head, number): (&[u8], u64),
+        body_len: u64,
+    ) -> Result<(), ShmError> {
+        match (self, loan.take()) {
+            (Transport::Own(endpoint), Some(LoanMemory::Draft(draft))) => {
+                let sent = endpoint.send(to, header, &Contiguous { head, number, data: draft.bytes() });
+                loan.fill(LoanMemory::Draft(draft));
+                sent
+            }
+            (Transport::Own(endpoint), Some(LoanMemory::Block(block))) => {
+                endpoint.send_loan(to, header, block, (head, number), body_len)
+            }
+            (Transport::Shared(share), Some(LoanMemory::Draft(draft))) => {
+                share.send_draft(to, header, draft, (head, number), body_len)
+            }
+            _ => Err(ShmError::Malformed("a loan of another instance".into())),
+        }
+    }
+
+    /// Takes a block back unsent.
+    #[inline]
+    pub fn return_loan(&mut self, loan: &mut Loan) {
+        if let (Transport::Own(endpoint), Some(block)) = (self, loan.take_block()) {
+            endpoint.return_loan(block);
+        }
+    }
+
+    /// As `Endpoint::end_channel`.
+    pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.end_channel(channel),
+            Transport::Shared(share) => share.end_channel(channel),
+        }
+    }
+
+    /// Counts another pass of the reuse loop.
+    pub fn count_iteration(&self) {
+        match self {
+            Transport::Own(endpoint) => endpoint.status().count_iteration(),
+            Transport::Shared(share) => share.count_iteration(),
+        }
+    }
+
+    /// Says on the status page that all is over.
+    pub fn end(&mut self, failed: bool) {
+        match self {
+            Transport::Own(endpoint) => endpoint.end(failed),
+            Transport::Shared(share) => share.end(failed),
+        }
+    }
+
+    /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody numbers.
+    pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
+        match self {
+            Transport::Own(endpoint) => Some(endpoint.sent_on().collect()),
+            Transport::Shared(_) => None,
+        }
+    }
+
+    /// As `Endpoint::received_from`, by index.
+    pub fn received_from(&self) -> Option<Vec<(u32, u64)>> {
+        match self {
+            Transport::Own(endpoint) => Some(endpoint.received_from().collect()),
+            Transport::Shared(_) => None,
+        }
+    }
+
+    /// Tells the agent what was used. A process that runs many instances does so when all of them are over.
+    pub fn tell_use(
+        &mut self,
+        asked: Vec<String>,
+        sent: Vec<(u32, u64)>,
+        received: Vec<(u32, u64)>,
+    ) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Used { asked, sent, received }),
+            Transport::Shared(_) => Ok(()),
+        }
+    }
+
+    /// Signs off. A process that runs many instances does so when all of them are over.
+    pub fn sign_off(&mut self) -> Result<(), ShmError> {
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
+            Transport::Shared(_) => Ok(()),
+        }
+    }
+
+    /// Tells the agent why the run cannot go on.
+    pub fn fail(&mut self, why: &str) -> Result<(), ShmError> {
+        let failed = |of| Request::Failed { why: why.to_owned(), of };
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&failed(None)),
+            Transport::Shared(share) => share.tell(failed),
+        }
+    }
+
+    /// Writes a line to the run's log.
+    pub fn log(&mut self, level: u8, text: &str) -> Result<(), ShmError> {
+        let line = |of| Request::Log { level, text: text.to_owned(), of };
+        match self {
+            Transport::Own(endpoint) => endpoint.custodian().tell(&line(None)),
+            Transport::Shared(share) => share.tell(line),
+        }
+    }
+
+    /// As `Endpoint::copy_begins`; light components keep no timeline.
+    #[inline]
+    pub fn copy_begins(&self, bytes: u64) -> u64 {
+        match self {
+            Transport::Own(endpoint) => endpoint.copy_begins(bytes),
+            Transport::Shared(_) => 0,
+        }
+    }
+
+    /// As `Endpoint::copy_ends`.
+    pub fn copy_ends(&mut self, channel: usize, began: u64) {
+        if let Transport::Own(endpoint) = self {
+            endpoint.copy_ends(channel, began);
+        }
+    }
+
+    /// As `Endpoint::set_interrupt_check`.
+    pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
+        match self {
+            Transport::Own(endpoint) => endpoint.set_interrupt_check(check),
+            Transport::Shared(share) => share.set_interrupt_check(check),
+        }
+    }
+
+    /// The port at the other end of a channel that this instance receives on, where the port's table does not say.
+    pub fn sender_of(&self, channel: usize) -> Option<String> {
+        match self {
+            Transport::Own(_) => None,
+            Transport::Shared(share) => share.sender_of(channel),
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! What the driver of an agent elsewhere asks for, and what it tells: programs are started here, and all that happens goes
+//! to the head.
+
+use super::launcher;
+use super::left::{identities, left_by};
+use crate::files::{see, Departing, INPUTS};
+use crate::observe::see_stopped_processes;
+use crate::paths::carried;
+use crate::strangers::Strangers;
+use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAgent};
+use ligament_agent::{
+    AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
+};
+use ligament_launch::{prepare, Command, Workplace};
+use ligament_manager::{output_in, workdir_in, Outputs};
+use ligament_net::Event;
+use ligament_wire::control::{to_bytes, ENV_IDENTITY};
+use ligament_wire::domains::{Begin, FromAgent, Look, Piece, Seen, FILES_UNDER_WAY};
+use ligament_wire::peek::Sight;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The level of a warning, as the log has it.
+const WARNING: u8 = 2;
+
+/// How often the kernel is asked which processes are stopped.
+const SURVEY: Duration = Duration::from_secs(1);
+
+/// A domain that is not the head's.
+pub(super) struct Domain<'a> {
+    logic: RemoteAgent,
+    carrier: &'a Carrier,
+    names: Vec<String>,
+    commands: HashMap<u32, Command>,
+    /// The directory of each process, by the first of its instances.
+    homes: HashMap<u32, PathBuf>,
+    /// Where the instances have their files, if not in the run directory.
+    scratch: Option<PathBuf>,
+    /// Of files that the head does not see.
+    outputs: Option<Outputs>,
+    files: Option<Departing<(u32, String)>>,
+    /// Where files stay that could not be written to the run directory.
+    kept: Option<PathBuf>,
+    /// The plan's: what the processes of own instances find where the user has something else.
+    processes: Vec<u32>,
+    stopped: Vec<u32>,
+    surveyed: Option<Instant>,
+    /// How the run ends here, once it does.
+    ending: Option<Outcome>,
+    headless: bool,
+    /// Those who knocked here and are of no domain, or another user.
+    strangers: Strangers,
+    /// Whether it ends when what started it does, as long as that is there.
+    has_launcher: bool,
+}
+
+/// How it was.
+pub(super) struct Ending {
+    /// Why the run failed, as far as is known here.
+    pub reason: Option<String>,
+    /// Whether the head is gone.
+    pub headless: bool,
+    /// Where files are that could not be written to the run directory.
+    pub kept: Option<PathBuf>,
+    /// Where files are that nobody fetches, since the head is gone.
+    pub stays: Option<PathBuf>,
+}
+
+impl<'a> Domain<'a> {
+    /// Makes all ready that the instances of domain `me` need; `home` says where, and whether that is the run directory.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn new(
+        begin: &Begin,
+        me: u32,
+        placement: &[u32],
+        carrier: &'a Carrier,
+        (home, is_shared): (PathBuf, bool),
+    ) -> Result<Domain<'a>, String> {
+        let mut domain = Domain {
+            logic: RemoteAgent::new(placement, me),
+            carrier,
+            names: begin.plan.instances.iter().map(|one| one.name.clone()).collect(),
+            commands: HashMap::new(),
+            homes: HashMap::new(),
+            outputs: None,
+            files: None,
+            kept: None,
+            processes: (0u32..)
+                .zip(&begin.plan.instances)
+                .map(|(i, instance)| instance.shares.unwrap_or(i))
+                .collect(),
+            scratch: (!is_shared).then(|| home.clone()),
+            stopped: Vec::new(),
+            surveyed: None,
+            ending: None,
+            headless: false,
+            strangers: Strangers::default(),
+            has_launcher: false,
+        };
+        let mut staged = staged_for_each(begin, &home);
+        let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
+        for i in domain.logic.own().to_vec() {
+            let instance = &begin.plan.instances[i as usize];
+            if instance.shares.is_some_and(|first| first != i) {
+                continue;
+            }
+            let place = home.join(&instance.home);
+            domain
+                .prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default())
+                .map_err(|why| format!("{} cannot be started: {why}", instance.name))?;
+            outputs[i as usize] = output_in(&place);
+            domain.homes.insert(i, place);
+        }
+        if !is_shared {
+            domain.outputs = Some(Outputs::new(begin.output, outputs));
+        }
+        Ok(domain)
+    }
+
+    /// It was started by a command that is to last as long.
+    pub fn with_launcher(self) -> Domain<'a> {
+        Domain { has_launcher: true, ..self }
+    }
+
+    fn prepare(
+        &mut self,
+        begin: &Begin,
+        i: u32,
+        home: &Path,
+        staged: &HashMap<PathBuf, PathBuf>,
+    ) -> Result<(), String> {
+        let instance = &begin.plan.instances[i as usize];
+        let workdir = workdir_in(home);
+        std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
+        let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
+        let program = program.ok_or("it has no program; give its component an implementation")?;
+        let place = Workplace {
+            staged,
+            model_directory: Path::new(&begin.model_directory),
+            directory: &workdir,
+            output: &output_in(home),
+            scratch: home,
+            not_inherited: &ENV_IDENTITY,
+        };
+        let command = prepare(&program_of(program)?, resources_of(instance.resources), &place);
+        self.commands.insert(i, command.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    fn tell(&self, message: &FromAgent) {
+        self.carrier.control(0, to_bytes(message));
+    }
+
+    fn snapshot(&mut self, view: &RunView<'_>) {
+        if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
+            self.surveyed = Some(Instant::now());
+            let own = self.logic.own().iter().copied();
+            self.stopped = own.filter(|&i| see_stopped_processes(&view.instances[i as usize])).collect();
+        }
+        let (stopped, carrier) = (&self.stopped, self.carrier);
+        let is_stopped = |i: u32| stopped.contains(&i);
+        let (memory, now) = (view.core.memory(), view.now);
+        let bytes = self.logic.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
+        self.carrier.control(0, bytes);
+    }
+
+    /// Sends of the files what may go now; when all has gone, the last word.
+    fn send_files(&mut self) {
+        let Some(files) = &mut self.files else { return };
+        while let Some(((instance, path), part)) = files.next_part() {
+            let piece = Piece { instance, path, part };
+            self.carrier.control(0, to_bytes(&FromAgent::Files(vec![piece])));
+        }
+        let lost: Vec<(u32, String)> =
+            files.lost.drain(..).map(|((instance, _), text)| (instance, text)).collect();
+        let gone = files.are_gone();
+        self.keep(lost);
+        if gone {
+            self.files = None;
+            if let Some(bytes) = self.logic.over(self.ending.as_ref()) {
+                self.carrier.control(0, bytes);
+            }
+        }
+    }
+
+    /// Files that cannot go stay where they are.
+    fn keep(&mut self, lost: impl IntoIterator<Item = (u32, String)>) {
+        for (instance, text) in lost {
+            // It is not removed then.
+            self.scratch = None;
+            let text =
+                format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
+            self.report(Report::Said { instance, level: 2, text });
+        }
+    }
+
+    /// What there is to be seen of a file.
+    fn show_file(&self, look: &Look) {
+        let process = self.processes.get(look.instance as usize);
+        let sight = match process.and_then(|process| self.homes.get(process)) {
+            Some(home) => see(home, &look.path, look.offset, look.most),
+            None => Sight::Nothing("the instance runs in another domain".to_owned()),
+        };
+        self.tell(&FromAgent::Seen(Seen { ticket: look.ticket, sight }));
+    }
+
+    /// The run is over here: what is to be said of it.
+    pub fn end(&self) -> Ending {
+        let name = |i: u32| self.names.get(i as usize).cloned().unwrap_or_default();
+        let reason = match &self.ending {
+            Some(Outcome::Failed(failure)) => Some(failure.sentence(name)),
+            _ => None,
+        };
+        if let (Some(scratch), false) = (&self.scratch, self.headless) {
+            // All of it is in the run directory.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+        let stays = self.scratch.clone().filter(|_| self.headless);
+        Ending { reason, headless: self.headless, kept: self.kept.clone(), stays }
+    }
+}
+
+/// For each process, where it finds what the user has at a path.
+fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<u32, HashMap<PathBuf, PathBuf>> {
+    let mut staged: HashMap<u32, HashMap<PathBuf, PathBuf>> = HashMap::new();
+    for given in &begin.given {
+        let source = PathBuf::from(&begin.inputs[given.input as usize].source);
+        let workdir = workdir_in(&home.join(&begin.plan.instances[given.instance as usize].home));
+        staged.entry(given.instance).or_default().insert(source, workdir.join(&given.name));
+    }
+    staged
+}
+
+impl Host for Domain<'_> {
+    fn begins(&mut self, _: &str, _: &str) {}
+
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String> {
+        let mut command = self.commands.remove(&instance).ok_or("it has no program")?;
+        for (name, value) in environment {
+            command.environment.set(name, value);
+        }
+        guard.launch(instance, command).map(|()| None)
+    }
+
+    fn report(&mut self, report: Report) {
+        if let Report::Ending(outcome) = &report {
+            self.ending.get_or_insert_with(|| outcome.clone());
+        }
+        self.logic.report(&report);
+        if let Some(bytes) = self.logic.news() {
+            self.carrier.control(0, bytes);
+        }
+    }
+
+    /// Clients ask the head.
+    fn status(&mut self, _: &RunView<'_>) -> String {
+        serde_json::json!({ "ok": false, "error": "this agent knows its own part of the run only; ask where the run was begun" }).to_string()
+    }
+
+    fn directory(&self, instance: u32) -> String {
+        self.homes.get(&instance).map(|home| workdir_in(home).display().to_string()).unwrap_or_default()
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        Some(self.logic.next_snapshot())
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder> {
+        if self.has_launcher && launcher::is_gone() {
+            self.has_launcher = false;
+            self.tell(&FromAgent::Unable(launcher::GONE.to_owned()));
+            return vec![
+                AgentOrder::Fail(format!("its agent has to go: {}", launcher::GONE)),
+                AgentOrder::Release,
+            ];
+        }
+        if let Some(outputs) = &mut self.outputs {
+            for (instance, said) in outputs.look() {
+                let (level, text) = match said {
+                    Ok(text) => (1, text),
+                    Err(text) => (2, text),
+                };
+                self.report(Report::Said { instance: instance as u32, level, text });
+            }
+        }
+        self.snapshot(view);
+        Vec::new()
+    }
+
+    fn timeline(&mut self, instance: u32, gained: &Gained, _: u64, why: Drain) {
+        if self.logic.own().binary_search(&instance).is_ok() {
+            self.logic.gained(instance, gained, why == Drain::Over);
+        }
+    }
+
+    fn timelines_seen(&mut self) {}
+
+    fn show(&mut self, view: &RunView<'_>) {
+        for &i in self.logic.own() {
+            let InstanceView { phase, pid, .. } = &view.instances[i as usize];
+            eprintln!("{}: {phase:?}, process {pid:?}", self.names[i as usize]);
+        }
+    }
+
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+        match heard {
+            Heard::Control { from: 0, bytes } => match self.logic.heard(bytes) {
+                Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
+                Err(why) => {
+                    self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));
+                    vec![AgentOrder::Fail(format!("what the head says makes no sense: {why}"))]
+                }
+            },
+            Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why }) => {
+                self.headless = true;
+                let mut orders = vec![AgentOrder::Fail(format!("the head of the run is gone: {why}"))];
+                // Nobody is left to say that the run is over.
+                orders.push(AgentOrder::Release);
+                orders
+            }
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.turned_away(&from.to_string(), why, *others);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.report(Report::Remark { level: WARNING, text });
+        }
+    }
+
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {
+        self.ending = view.core.ending().cloned().or(self.ending.take());
+        self.snapshot(view);
+        if let Some(text) = self.strangers.in_all() {
+            self.report(Report::Remark { level: WARNING, text });
+        }
+        let mut files = Departing::new(FILES_UNDER_WAY);
+        if let Some(scratch) = &self.scratch {
+            if let Some(outputs) = &mut self.outputs {
+                outputs.close();
+            }
+            let inputs = identities(&scratch.join(INPUTS));
+            let (mut all, mut lost) = (Vec::new(), Vec::new());
+            for (&instance, home) in &self.homes {
+                let (left, unread) = left_by(instance, home, &inputs);
+                all.extend(left);
+                lost.extend(unread.into_iter().map(|text| (instance, text)));
+            }
+            let bytes = all.iter().map(|one| one.bytes).sum();
+            self.tell(&FromAgent::Leaves { files: all.len() as u64, bytes });
+            all.into_iter().for_each(|one| files.add((one.instance, one.name), one.path));
+            self.keep(lost);
+        }
+        self.files = Some(files);
+        self.send_files();
+        Some(Vec::new())
+    }
+}
+
+impl Domain<'_> {
+    fn take(&mut self, said: Said) -> Option<AgentOrder> {
+        match said {
+            Said::Order(order) => Some(order),
+            Said::Bye => Some(AgentOrder::Release),
+            Said::Refused(why) => Some(AgentOrder::Fail(why)),
+            Said::Look(look) => {
+                self.show_file(&look);
+                None
+            }
+            Said::NotWritten { instance, path } => {
+                // The head says so; what is still here of it is kept.
+                self.kept = self.scratch.take().or(self.kept.take());
+                if let Some(files) = &mut self.files {
+                    files.give_up(&(instance, path));
+                }
+                self.send_files();
+                None
+            }
+            Said::Wrote(bytes) => {
+                if let Some(files) = &mut self.files {
+                    files.arrived(bytes);
+                }
+                self.send_files();
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Before the instances of a domain start: their inputs come from the head, if the run directory is not to be seen here,
+//! and are laid where the instances find them.
+
+use super::Unready;
+use crate::files::{Arriving, INPUTS};
+use crate::paths::{event_loop, hear, Call};
+use ligament_agent::{Carrier, Heard};
+use ligament_launch::staging::{give, no_room, Room};
+use ligament_manager::{workdir_in, RunState};
+use ligament_net::Event;
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Input, Part};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// The inputs of the instances of domain `me`, below `home`, which is no part of the run directory.
+pub(super) struct Inputs<'a> {
+    begin: &'a Begin,
+    home: &'a Path,
+    wanted: BTreeSet<u32>,
+    /// Of them, those that are not whole yet.
+    missing: BTreeSet<u32>,
+    arriving: Arriving,
+    came: u64,
+}
+
+impl<'a> Inputs<'a> {
+    pub fn new(begin: &'a Begin, me: u32, home: &'a Path) -> Inputs<'a> {
+        let here = |instance: u32| begin.plan.instances[instance as usize].domain == me;
+        let wanted: BTreeSet<u32> =
+            begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input).collect();
+        Inputs { begin, home, missing: wanted.clone(), wanted, arriving: Arriving::default(), came: 0 }
+    }
+
+    fn input(&self, number: u32) -> (&'a Input, PathBuf) {
+        let input = &self.begin.inputs[number as usize];
+        (input, self.home.join(INPUTS).join(&input.name))
+    }
+
+    /// Has them sent, and lays them where instances find them.
+    ///
+    /// # Errors
+    /// They cannot be there, and why.
+    pub fn fetch(mut self, carrier: &Carrier, heard: &mut UnboundedReceiver<Heard>) -> Result<(), Unready> {
+        if self.wanted.is_empty() {
+            return Ok(());
+        }
+        let needed: u64 = self.wanted.iter().map(|&number| self.input(number).0.bytes).sum();
+        let place = self.home.join(INPUTS);
+        if Room::at(&place).is_some_and(|room| room.free < needed) {
+            let one =
+                self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
+            return Err(Unready::failed(no_room(&one.unwrap_or(place), needed)));
+        }
+        carrier.control(0, to_bytes(&FromAgent::Wants(self.wanted.iter().copied().collect())));
+        await_head(heard, |said| match said {
+            FromHead::Input { input, part } => {
+                self.take(input, &part)?;
+                carrier.control(0, to_bytes(&FromAgent::Wrote(self.came)));
+                Ok(self.missing.is_empty())
+            }
+            _ => Ok(false),
+        })?;
+        self.lay().map_err(Unready::failed)
+    }
+
+    fn take(&mut self, number: u32, part: &Part) -> Result<(), String> {
+        if !self.missing.contains(&number) {
+            return Err(format!(
+                "what the head says makes no sense: it sends the input {number}, which nobody wants"
+            ));
+        }
+        let (input, path) = self.input(number);
+        self.came += part.bytes.len() as u64;
+        if self.arriving.take(&path, part, input.mode)? {
+            self.missing.remove(&number);
+        }
+        Ok(())
+    }
+
+    fn lay(&self) -> Result<(), String> {
+        let own = self.begin.given.iter().filter(|given| self.wanted.contains(&given.input));
+        for given in own {
+            let instance = &self.begin.plan.instances[given.instance as usize];
+            let (input, stored) = self.input(given.input);
+            let there = workdir_in(&self.home.join(&instance.home)).join(&given.name);
+            if stored.exists() {
+                give(&stored, &there, input.bytes, input.mode)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits until the head has all domains start.
+pub(super) fn await_start(heard: &mut UnboundedReceiver<Heard>) -> Result<(), Unready> {
+    await_head(heard, |said| Ok(matches!(said, FromHead::Start)))
+}
+
+/// Hears what the head says, until that is enough.
+fn await_head(
+    heard: &mut UnboundedReceiver<Heard>,
+    mut take: impl FnMut(FromHead) -> Result<bool, String>,
+) -> Result<(), Unready> {
+    let mut events = event_loop().map_err(Unready::failed)?;
+    loop {
+        let until = Instant::now() + Duration::from_secs(3600);
+        let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
+            Call::Heard(Heard::Control { from: 0, bytes }) => from_bytes::<FromHead>(&bytes)
+                .map_err(|why| Unready::failed(format!("what the head says makes no sense: {why}")))?,
+            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why })) => {
+                return Err(Unready::failed(format!("the head of the run is gone: {why}")))
+            }
+            Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),
+            Call::Interrupted | Call::HungUp => {
+                return Err(Unready { why: "it was interrupted".to_owned(), state: RunState::Interrupted })
+            }
+            Call::Heard(_) | Call::Nothing => continue,
+        };
+        match said {
+            FromHead::Refused(why) => return Err(Unready::failed(why)),
+            FromHead::Bye => {
+                return Err(Unready::failed("the run ended before its instances started".to_owned()))
+            }
+            said => {
+                if take(said).map_err(Unready::failed)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to start, tells
+//! the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's driver asks for. Where the
+//! run directory is not to be seen, `inputs` has the inputs sent before instances start, and `left` says what they leave.
+
+mod domain;
+mod inputs;
+mod launcher;
+mod left;
+
+use crate::head::MARKER;
+use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
+use domain::Domain;
+use inputs::{await_start, Inputs};
+use ligament_agent::domains::told_plan;
+use ligament_agent::memory::Spare;
+use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
+use ligament_launch::Loss;
+use ligament_manager::RunState;
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net};
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
+use std::collections::BTreeSet;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// How often it is looked whether what started this agent is still there.
+const GLANCE: Duration = Duration::from_millis(250);
+
+/// How an agent takes part in a run.
+#[derive(Debug)]
+pub struct AgentOptions {
+    pub invitation: Invitation,
+    /// The number of its domain, from 1 on.
+    pub domain: u32,
+    /// Cores for instances; none: all that this process may use.
+    pub cores: Option<u32>,
+    /// Where instances have their files; none: in the run directory if it is to be seen from here, else in TMPDIR.
+    pub scratch: Option<PathBuf>,
+    /// Where other domains reach this one.
+    pub listen: Listen,
+    /// For how long the head may be cut off before this domain ends.
+    pub patience: Duration,
+    /// Whether nothing is shown but errors and warnings.
+    pub quiet: bool,
+    /// Whether it ends when whoever reads what it prints is gone.
+    pub launched: bool,
+}
+
+/// Takes part in a run to its end; how it ended here.
+///
+/// # Errors
+/// It cannot take part, and why.
+pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
+    let (me, invitation) = (options.domain, &options.invitation);
+    ligament_launch::adopt_orphans();
+    let run = invitation.run.clone();
+    // Before there is a second thread.
+    let last_word = LastWord::new(invitation.clone(), me);
+    let word = last_word.clone();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let here = host.clone();
+    let lost = move |loss: &Loss| {
+        let stays = loss.noted.as_ref().map(|scratch| format!("; {}", stays(&here, scratch)));
+        let how = format!("{}{}", loss.how(), stays.unwrap_or_default());
+        // So that the run ends now, and not when its head has lost patience.
+        let told = word.say(&how);
+        let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
+        crate::complain(&format!(
+            "the agent of domain {me} of the run {run} (process {} on {here}) is gone: {how}{untold}",
+            loss.pid
+        ));
+    };
+    let mut guard = Guard::start(lost)
+        .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
+    let listener = Listener::bind(&options.listen).map_err(|error| format!("--listen: {error}"))?;
+    let addresses = listener.addresses();
+    let mut net = Net::with_last_word(&last_word, tuning(options.patience));
+    net.listen(listener);
+    let (carrier, mut heard) = connect(net)?;
+    carrier.dial(0, invitation.head.clone(), STREAMS);
+    let join = Join {
+        version: VERSION,
+        ligament: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host.clone(),
+        cores: options.cores.unwrap_or_else(own_cores),
+        memory: Spare::now().bytes,
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        pid: std::process::id(),
+        scratch: scratch(&options).to_string_lossy().into_owned(),
+    };
+    carrier.control(0, to_bytes(&FromAgent::Join(join)));
+    if !options.quiet {
+        let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
+        eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
+    }
+    let begin = match await_begin(me, invitation, options.launched, &carrier, &mut heard) {
+        Ok(begin) => begin,
+        Err(Unready { why, state }) => {
+            crate::complain(&why);
+            farewell(&carrier, heard, std::iter::once(0));
+            return Ok(state);
+        }
+    };
+    let (plan, placement) = told_plan(&begin.plan);
+    let (home, is_shared) = home_of(&begin, &options);
+    let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
+        if !is_shared {
+            guard.notes(home.to_string_lossy().into_owned());
+            make_scratch(&home).map_err(Unready::failed)?;
+            Inputs::new(&begin, me, &home).fetch(&carrier, &mut heard)?;
+        }
+        let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
+        let domain = domain.map_err(Unready::failed)?;
+        let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
+        carrier.control(0, to_bytes(&FromAgent::Ready(scratch)));
+        if !begin.inputs.is_empty() {
+            await_start(&mut heard)?;
+        }
+        Ok(if options.launched { domain.with_launcher() } else { domain })
+    });
+    let mut domain = match prepared {
+        Ok(domain) => domain,
+        Err(Unready { why, state }) => {
+            if !is_shared {
+                let _ = std::fs::remove_dir_all(&home);
+            }
+            carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+            farewell(&carrier, heard, std::iter::once(0));
+            crate::complain(&why);
+            return Ok(state);
+        }
+    };
+    let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
+    let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
+    let ending = domain.end();
+    if let Err(why) = &result {
+        carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+    }
+    if !ending.headless {
+        farewell(&carrier, heard, std::iter::once(0));
+    }
+    if let Some(place) = &ending.stays {
+        crate::complain(&format!("the head of the run is gone: {}", stays(&host, &place.to_string_lossy())));
+    }
+    let (outcome, _) = result?;
+    Ok(match (outcome, ending.reason) {
+        (Outcome::Failed(_), Some(why)) => {
+            crate::complain(&format!("the run {} failed: {why}", invitation.run));
+            RunState::Failed
+        }
+        (Outcome::Failed(_) | Outcome::Stopped, _) => RunState::Failed,
+        (Outcome::Interrupted, _) => RunState::Interrupted,
+        (Outcome::Done, _) => match ending.kept {
+            Some(place) => {
+                crate::complain(&format!(
+                    "the run directory has no room for all that its instances left here; it stays in {}",
+                    place.display()
+                ));
+                RunState::Failed
+            }
+            None => RunState::Done,
+        },
+    })
+}
+
+/// Where the files are that nobody fetches any more, as the end of a sentence.
+fn stays(host: &str, scratch: &str) -> String {
+    format!("what its instances have written stays on {host} in {scratch}")
+}
+
+fn scratch(options: &AgentOptions) -> PathBuf {
+    options.scratch.clone().unwrap_or_else(std::env::temp_dir)
+}
+
+/// Where the files of the run are for this agent, and whether that is the run directory itself.
+fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
+    let directory = PathBuf::from(&begin.directory);
+    let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);
+    match seen && options.scratch.is_none() {
+        true => (directory, true),
+        false => {
+            let name = format!("ligament-{}-{}", begin.plan.run, std::process::id());
+            (scratch(options).join(name), false)
+        }
+    }
+}
+
+/// Makes a directory for instances, for its owner's eyes only; nobody else has made it before.
+fn make_scratch(home: &Path) -> Result<(), String> {
+    let parent = home.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = parent.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(home));
+    made.map_err(|error| format!("the directory {} cannot be made: {error}", home.display()))
+}
+
+/// Why this agent does not begin, and what that makes of its part of the run.
+struct Unready {
+    why: String,
+    state: RunState,
+}
+
+impl Unready {
+    fn failed(why: String) -> Unready {
+        Unready { why, state: RunState::Failed }
+    }
+}
+
+fn await_begin(
+    me: u32,
+    invitation: &Invitation,
+    launched: bool,
+    carrier: &Carrier,
+    heard: &mut UnboundedReceiver<Heard>,
+) -> Result<Box<Begin>, Unready> {
+    let failed = Unready::failed;
+    let mut events = event_loop().map_err(failed)?;
+    loop {
+        match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
+            Call::Nothing if launched && launcher::is_gone() => {
+                carrier.control(0, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
+                return Err(failed(format!("domain {me}: {}", launcher::GONE)));
+            }
+            Call::Nothing => {}
+            Call::Interrupted | Call::HungUp => {
+                carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
+                let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
+                return Err(Unready { why, state: RunState::Interrupted });
+            }
+            Call::Heard(Heard::Control { from: 0, bytes }) => match from_bytes::<FromHead>(&bytes) {
+                Ok(FromHead::Begin(begin)) => {
+                    begin
+                        .check(me)
+                        .map_err(|why| failed(format!("what the head says makes no sense: {why}")))?;
+                    return Ok(begin);
+                }
+                Ok(FromHead::Refused(why)) => {
+                    return Err(failed(format!("the run {} goes without domain {me}: {why}", invitation.run)))
+                }
+                Ok(FromHead::Bye) => {
+                    return Err(failed(format!(
+                        "the run {} is over already; take the invitation of one that waits for its domains",
+                        invitation.run
+                    )))
+                }
+                Ok(_) => {}
+                Err(why) => return Err(failed(format!("what the head says makes no sense: {why}"))),
+            },
+            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {
+                let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
+                return Err(failed(format!(
+                    "the head of the run {} cannot be reached at {}: {why}; does the run still wait, and may this \
+                     machine connect to it?",
+                    invitation.run,
+                    head.join(" or ")
+                )));
+            }
+            Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => {
+                return Err(failed(format!("the head of the run is gone: {why}")))
+            }
+            Call::Heard(Heard::Failed(why)) => return Err(failed(why)),
+            Call::Heard(_) => {}
+        }
+    }
+}
+
+/// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
+fn begin_paths(carrier: &Carrier, begin: &Begin, me: u32, placement: &[u32]) -> Result<(), String> {
+    let domain = |instance: u32| placement[instance as usize];
+    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.instance), domain(one.to.instance)));
+    let peers: BTreeSet<u32> = ends
+        .filter_map(|(from, to)| match (from == me, to == me) {
+            (true, false) => Some(to),
+            (false, true) => Some(from),
+            _ => None,
+        })
+        .collect();
+    for peer in peers.into_iter().filter(|&peer| peer != 0) {
+        if peer > me {
+            carrier.expect(peer);
+            continue;
+        }
+        let domain = &begin.domains[peer as usize];
+        let addresses = domain.addresses.iter().map(|address| {
+            let wrong =
+                |error| format!("the address of domain {peer}, \"{address}\", cannot be understood: {error}");
+            address.parse().map_err(wrong)
+        });
+        carrier.dial(peer, addresses.collect::<Result<_, String>>()?, STREAMS);
+    }
+    Ok(())
+}

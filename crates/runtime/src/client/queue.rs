@@ -1,0 +1,48 @@
+//! The job of a run in its queue.
+
+use super::JobRecord;
+use ligament_launch::jobs::{self, JobState};
+use std::time::{Duration, Instant};
+
+/// How often the batch system is asked: it serves many.
+const ASK: Duration = Duration::from_secs(2);
+
+/// What is known of a job.
+pub struct Queue<'a> {
+    job: &'a JobRecord,
+    asked: Option<Instant>,
+    said: String,
+    over: Option<(Instant, String)>,
+}
+
+impl Queue<'_> {
+    pub fn of(job: &JobRecord) -> Queue<'_> {
+        Queue { job, asked: None, said: String::new(), over: None }
+    }
+
+    /// Asks, if it is time, and gives what is new.
+    pub fn look(&mut self) -> Option<String> {
+        if self.over.is_some() || self.asked.is_some_and(|asked| asked.elapsed() < ASK) {
+            return None;
+        }
+        self.asked = Some(Instant::now());
+        let said = match jobs::state(&self.job.job) {
+            Ok(state) => {
+                if let JobState::Over { how } = &state {
+                    self.over = Some((Instant::now(), how.clone()));
+                }
+                format!("the job {} {state}", self.job.job)
+            }
+            Err(error) => error,
+        };
+        let is_new = said != self.said;
+        self.said = said;
+        is_new.then(|| self.said.clone())
+    }
+
+    /// The job's number and how it ended, if it has been over for longer than this.
+    pub fn over_for(&self, time: Duration) -> Option<(&str, &str)> {
+        let (since, how) = self.over.as_ref()?;
+        (since.elapsed() > time).then_some((&self.job.job, how))
+    }
+}

@@ -1,0 +1,85 @@
+//! The lines of a file that grows, and that is put aside and begins anew when it has become too large.
+
+use ligament_manager::RunLog;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// What has been read of it. It is opened anew at every look: a network's file system may show of a file that is open what
+/// it was a while ago.
+pub struct Tail {
+    path: PathBuf,
+    inode: Option<u64>,
+    read: u64,
+    /// The begin of a line whose end has not come.
+    half: Vec<u8>,
+}
+
+impl Tail {
+    pub fn of(path: PathBuf) -> Tail {
+        Tail { path, inode: None, read: 0, half: Vec::new() }
+    }
+
+    /// The lines that have come. That there is no file yet is no error.
+    pub fn lines(&mut self) -> Vec<String> {
+        let mut bytes = std::mem::take(&mut self.half);
+        if let Ok(file) = File::open(&self.path) {
+            let inode = file.metadata().map_or(0, |found| found.ino());
+            if self.inode.is_some_and(|old| old != inode) {
+                self.finish_earlier(&mut bytes);
+                self.read = 0;
+            }
+            self.inode = Some(inode);
+            self.read += rest(file, self.read, &mut bytes);
+        }
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        self.half = bytes.split_off(whole);
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+
+    /// What was added to the file before it was put aside.
+    fn finish_earlier(&self, to: &mut Vec<u8>) {
+        let Ok(file) = File::open(RunLog::earlier(&self.path)) else { return };
+        if file.metadata().is_ok_and(|found| Some(found.ino()) == self.inode) {
+            rest(file, self.read, to);
+        }
+    }
+}
+
+/// Reads what follows a place; how much it was.
+fn rest(mut file: File, from: u64, to: &mut Vec<u8>) -> u64 {
+    let before = to.len();
+    if file.seek(SeekFrom::Start(from)).is_ok() {
+        let _ = file.read_to_end(to);
+    }
+    (to.len() - before) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn each_line_comes_once_and_whole_also_when_the_file_begins_anew() {
+        let path = std::env::temp_dir().join(format!("ligament-tail-{}", std::process::id()));
+        let mut tail = Tail::of(path.clone());
+        assert!(tail.lines().is_empty());
+        let add = |text: &str| {
+            let mut file = File::options().create(true).append(true).open(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        };
+        add("one\ntw");
+        assert_eq!(tail.lines(), ["one"]);
+        add("o\n");
+        assert_eq!(tail.lines(), ["two"]);
+        add("three\n");
+        std::fs::rename(&path, RunLog::earlier(&path)).unwrap();
+        add("four\n");
+        assert_eq!(tail.lines(), ["three", "four"]);
+        assert!(tail.lines().is_empty());
+        std::fs::remove_file(RunLog::earlier(&path)).unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,187 @@
+//! What the agent of the head asks for, and what it tells.
+
+use super::{Runtime, ToStart, REDRAW};
+use crate::observe::{gained, see_stopped, see_threads};
+use crate::of_instances;
+use ligament_agent::{
+    AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Wish,
+};
+use ligament_manager::timeline::{self, Recording};
+use ligament_manager::{output_in, workdir_in, Event, Level};
+use ligament_wire::peek::Sight;
+use std::time::Duration;
+
+impl Runtime<'_> {
+    /// What an instance of any domain has done until `now`.
+    pub(super) fn add_to_timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        let Some(timeline) = &mut self.timeline else { return };
+        let moment = match (why, seen.status.state) {
+            (Drain::Tick, _) => timeline::Moment::Tick,
+            (Drain::Asked, _) => timeline::Moment::Asked,
+            (Drain::Over, State::Ended) => timeline::Moment::Over("ended".into()),
+            (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
+            (Drain::Over, _) => timeline::Moment::Over("gone".into()),
+        };
+        timeline.gained(instance, &gained(seen), now, &moment, &self.model);
+    }
+}
+
+impl Host for Runtime<'_> {
+    fn begins(&mut self, address: &str, token: &str) {
+        self.record.agent = Some(address.to_owned());
+        if let Err(error) = self.directory.write_token(token) {
+            crate::complain(&error);
+        }
+        self.save();
+        self.tell_that_it_is_up();
+        match self.begin_timeline() {
+            Ok(timeline) => self.timeline = timeline,
+            Err(why) => self.no_timeline(&why),
+        }
+        let n = self.model.instances.len();
+        let path = self.directory.path().display().to_string();
+        self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
+        for i in 0..n as u32 {
+            if self.by_hand[i as usize] && self.homes.contains_key(&i) {
+                let (name, run) = (self.name(i), self.directory.name());
+                // For whoever watches; at the end it is no news.
+                let text = format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND");
+                self.add(Level::Warning, &name, &text);
+                self.record.warnings.retain(|one| one.who != name || one.text != text);
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        guard: &mut Guard,
+        instance: u32,
+        environment: &[(&'static str, String)],
+    ) -> Result<Option<Started>, String> {
+        if let Some(mut command) = self.commands.remove(&instance) {
+            for (name, value) in environment {
+                command.environment.set(name, value);
+            }
+            return guard.launch(instance, command).map(|()| None);
+        }
+        let (name, component) = (self.name(instance), self.component(instance));
+        let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
+        let (directory, output) = (workdir_in(&home), output_in(&home));
+        let starter = self.starter.as_mut().ok_or("it has no program")?;
+        let what = ToStart {
+            instance: &name,
+            component: &component,
+            environment,
+            directory: &directory,
+            output: &output,
+        };
+        starter.start(&what).map(Some)
+    }
+
+    fn report(&mut self, report: Report) {
+        if let Report::Ending(outcome) = &report {
+            self.tell_ending(outcome);
+        }
+        self.take_in(report);
+    }
+
+    fn started(&mut self, instance: u32, pid: u32) {
+        self.note_started(instance, pid);
+    }
+
+    fn ordered(&mut self, wish: &Wish) {
+        let (order, instance) = match wish {
+            Wish::Signal(signal) => ((*signal).to_owned(), None),
+            Wish::Stop => ("stop".to_owned(), None),
+            Wish::Join(instance) => ("join".to_owned(), Some(instance.clone())),
+        };
+        self.journal.note(Event::Order { order, instance });
+    }
+
+    fn hung_up(&mut self) -> bool {
+        self.terminal_is_gone()
+    }
+
+    fn status(&mut self, view: &RunView<'_>) -> String {
+        let mut seen = self.see(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
+        self.see_stopped_elsewhere(&mut seen);
+        self.status_of(&seen, view.core.memory())
+    }
+
+    fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
+        self.look_at(link, what)
+    }
+
+    fn sights(&mut self) -> Vec<(Link, Sight)> {
+        self.sights_for_clients()
+    }
+
+    fn directory(&self, instance: u32) -> String {
+        self.directory.workdir(&self.name(instance)).display().to_string()
+    }
+
+    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+        if self.is_here(instance) {
+            self.add_to_timeline(instance, seen, now, why);
+        }
+    }
+
+    fn timelines_seen(&mut self) {
+        if let Some(Err(why)) = self.timeline.as_mut().map(Recording::write) {
+            self.no_timeline(&why);
+        }
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        let look = self.manager.next_look();
+        Some(if self.view.is_some() { look.min(REDRAW) } else { look })
+    }
+
+    fn show(&mut self, view: &RunView<'_>) {
+        let mut seen = self.see(&view.instances, view.now);
+        see_stopped(&mut seen, &view.instances);
+        self.see_stopped_elsewhere(&mut seen);
+        let records = self.records(&seen);
+        let text = format!("how the run stands:\n{}", of_instances(records));
+        self.log.add(Level::Info, "run", &text);
+        match &mut self.view {
+            Some(screen) => screen.say(text.trim_end()),
+            // The log may be shown already.
+            None if self.shown => {}
+            None => crate::say_lines(&text),
+        }
+    }
+
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder> {
+        let mut seen = self.see(&view.instances, view.now);
+        see_threads(&mut seen, &view.instances);
+        if self.view.is_some() {
+            let records = self.records(&seen);
+            let (run, seconds) = (&self.record.run, self.since.elapsed().as_secs_f64());
+            self.view.iter_mut().for_each(|screen| screen.draw(run, seconds, &records, view.now));
+        }
+        self.note_started_elsewhere(&seen);
+        self.tell_watchers(view);
+        self.watch_outputs();
+        let mut orders = self.watch_others(view.now);
+        orders.extend(self.look(&seen, view.core.memory()));
+        orders
+    }
+
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+        self.heard_from_others(heard)
+    }
+
+    fn turned_away(&mut self, who: &str, why: &str, others: u64) {
+        self.not_let_in(who, why, others);
+    }
+
+    fn hurries(&mut self) {
+        self.hurry_others();
+    }
+
+    fn is_done_here(&mut self, _: &RunView<'_>) -> Option<Vec<AgentOrder>> {
+        Some(self.own_part_is_done())
+    }
+}

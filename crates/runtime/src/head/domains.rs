@@ -1,0 +1,262 @@
+//! The rest of a run over several domains, once all have joined: telling them what to do, taking in what they tell, and
+//! parting from them. What follows from all that is `ligament_manager::domains`' to know.
+
+use super::gathering::Agents;
+use super::Runtime;
+use crate::paths::{carried, farewell};
+use ligament_agent::{AgentOrder, Carrier, Drain, Elsewhere, Heard, InstanceView, Outcome};
+use ligament_manager::domains::{Doing, Head, Joined};
+use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
+use ligament_net::Event;
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::FromHead;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// How long an agent's last word may come after the end of the command that had started it.
+const A_LAST_WORD: Duration = Duration::from_secs(1);
+
+/// The other domains of a run, as its head has them.
+pub(super) struct Abroad<'a> {
+    pub(super) head: Head,
+    pub(super) part: Part,
+    pub(super) joined: Vec<Joined>,
+    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) agents: &'a mut (dyn Agents + 'a),
+    /// Those to which no path is left.
+    pub(super) cut_off: BTreeSet<u32>,
+    /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
+    pub(super) ended: Vec<(u32, String, Instant)>,
+}
+
+/// What outlives the runtime: the paths, and who is where.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) carrier: Arc<Carrier>,
+    pub(super) placement: Arc<[u32]>,
+}
+
+impl Abroad<'_> {
+    pub fn part(&self) -> Part {
+        self.part.clone()
+    }
+
+    /// Those with which there can still be talk.
+    pub fn in_reach(&self) -> Vec<u32> {
+        (1..=self.joined.len() as u32).filter(|domain| !self.cut_off.contains(domain)).collect()
+    }
+}
+
+impl Part {
+    pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> Elsewhere<'p> {
+        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: 0 }
+    }
+
+    /// Waits until what was said last to these domains has arrived.
+    pub fn part_from(&self, domains: Vec<u32>, heard: UnboundedReceiver<Heard>) {
+        farewell(&self.carrier, heard, domains.into_iter());
+    }
+}
+
+impl Runtime<'_> {
+    /// Somebody who knocked, at the port or at the agent's socket.
+    pub(super) fn not_let_in(&mut self, who: &str, why: &str, others: u64) {
+        if let Some(text) = self.strangers.turned_away(who, why, others, Instant::now()) {
+            self.add(Level::Warning, "run", &text);
+        }
+    }
+
+    /// The run does not begin after all.
+    pub(super) fn refuse(&self, why: &str) {
+        self.tell_all(&to_bytes(&FromHead::Refused(why.to_owned())));
+    }
+
+    fn tell_all(&self, bytes: &[u8]) {
+        let Some(abroad) = &self.abroad else { return };
+        for one in &abroad.joined {
+            abroad.part.carrier.control(one.domain, bytes.to_vec());
+        }
+    }
+
+    /// All is over and written down.
+    pub(super) fn dismiss(&mut self) {
+        let Some(abroad) = &self.abroad else { return };
+        let last = abroad.head.bye();
+        self.do_all(last);
+    }
+
+    /// Whether an instance runs in the head's own domain.
+    pub(super) fn is_here(&self, instance: u32) -> bool {
+        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of(instance) == 0)
+    }
+
+    /// All instances of the run, of which `own` has those of this domain.
+    pub(super) fn see(&self, own: &[InstanceView], now: u64) -> Vec<Observation> {
+        let Some(abroad) = &self.abroad else { return self.manager.observe(own, now) };
+        let mut all = own.to_vec();
+        abroad.head.see(&mut all);
+        self.manager.observe(&all, now)
+    }
+
+    /// Which processes elsewhere are stopped their agents have told.
+    pub(super) fn see_stopped_elsewhere(&self, seen: &mut [Observation]) {
+        let Some(abroad) = &self.abroad else { return };
+        for (i, one) in (0u32..).zip(seen).filter(|(i, _)| abroad.head.domain_of(*i) != 0) {
+            one.stopped = !one.gone && abroad.head.is_stopped(i);
+        }
+    }
+
+    /// Notes in the record where each instance runs.
+    pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
+        let Some(abroad) = &self.abroad else { return };
+        for (i, one) in (0u32..).zip(instances) {
+            let domain = abroad.head.domain_of(i);
+            one.domain = Some(domain);
+            one.on = self.record.domains.get(domain as usize).map(|domain| domain.name.clone());
+        }
+    }
+
+    pub(super) fn memory(&self, own: (u64, u64)) -> (u64, u64) {
+        self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
+    }
+
+    pub(super) fn carriers(&self) -> Vec<ligament_manager::CarrierReport> {
+        let Some(abroad) = &self.abroad else { return Vec::new() };
+        abroad.head.carriers(|| carried(&abroad.part.carrier))
+    }
+
+    /// The orders of those that are for this domain; the others are told.
+    pub(super) fn pass_on(&mut self, order: AgentOrder) -> Vec<AgentOrder> {
+        match &mut self.abroad {
+            None => vec![order],
+            Some(abroad) => {
+                let doings = abroad.head.pass_on(order);
+                self.do_all(doings)
+            }
+        }
+    }
+
+    pub(super) fn tell_ending(&mut self, outcome: &Outcome) {
+        let Some(abroad) = &mut self.abroad else { return };
+        let doings = abroad.head.ending(outcome);
+        self.do_all(doings);
+    }
+
+    pub(super) fn hurry_others(&mut self) {
+        let Some(abroad) = &self.abroad else { return };
+        let doings = abroad.head.hurry();
+        self.do_all(doings);
+    }
+
+    pub(super) fn own_part_is_done(&mut self) -> Vec<AgentOrder> {
+        let Some(abroad) = &mut self.abroad else { return vec![AgentOrder::Release] };
+        abroad.head.done_here();
+        let doings = abroad.head.release().into_iter().collect();
+        self.do_all(doings)
+    }
+
+    /// Whether somebody is silent, or what started an agent has ended.
+    pub(super) fn watch_others(&mut self, now: u64) -> Vec<AgentOrder> {
+        let Some(abroad) = &mut self.abroad else { return Vec::new() };
+        let mut doings = abroad.head.tick(now);
+        let lost = abroad.agents.lost().into_iter().map(|(domain, why)| (domain, why, Instant::now()));
+        abroad.ended.extend(lost);
+        // The agent itself, or who outlives it, knows better why, and may be about to say so.
+        let (known, fresh) =
+            abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
+        abroad.ended = fresh;
+        let known: Vec<(u32, String, Instant)> = known;
+        for (domain, why, _) in known {
+            doings.extend(abroad.head.lost(domain, &why));
+        }
+        doings.extend(abroad.head.release());
+        self.do_all(doings)
+    }
+
+    pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<AgentOrder> {
+        let Some(abroad) = &mut self.abroad else { return Vec::new() };
+        let name =
+            |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
+        let doings = match heard {
+            Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
+            Heard::Path(Event::GivenUp { domain, why }) => {
+                abroad.cut_off.insert(*domain);
+                let doings = abroad.head.lost(*domain, why);
+                self.say_what_stays(*domain);
+                doings
+            }
+            Heard::Path(Event::Gone { domain, why }) => {
+                abroad.cut_off.insert(*domain);
+                abroad.head.gone(*domain, why)
+            }
+            Heard::Path(Event::PathDown { domain }) => {
+                let name = name(*domain).unwrap_or_default();
+                let text = format!(
+                    "domain {domain} ({name}) cannot be reached just now; nothing is lost if it comes back"
+                );
+                self.add(Level::Warning, "run", &text);
+                return Vec::new();
+            }
+            Heard::Path(Event::Refused { from, why, others }) => {
+                self.not_let_in(&from.to_string(), why, *others);
+                return Vec::new();
+            }
+            Heard::Path(_) | Heard::Detached | Heard::Failed(_) => Vec::new(),
+        };
+        let mut orders = self.do_all(doings);
+        if let Some(release) = self.abroad.as_mut().and_then(|abroad| abroad.head.release()) {
+            orders.extend(self.do_all(vec![release]));
+        }
+        orders
+    }
+
+    /// An agent that cannot be reached any more does not bring what its instances have written.
+    fn say_what_stays(&mut self, domain: u32) {
+        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain as usize)
+        else {
+            return;
+        };
+        let text = format!("what the instances of domain {domain} have written stays on {host} in {scratch}");
+        self.add(Level::Warning, "run", &text);
+    }
+
+    /// Does what is to be done; what is for the agent of this domain comes back.
+    pub(super) fn do_all(&mut self, doings: Vec<Doing>) -> Vec<AgentOrder> {
+        let mut orders = Vec::new();
+        let mut timelines = false;
+        for doing in doings {
+            match doing {
+                Doing::Order(order) => orders.push(order),
+                Doing::Tell { domain, bytes } => {
+                    if let Some(abroad) = &self.abroad {
+                        abroad.part.carrier.control(domain, bytes);
+                    }
+                }
+                Doing::Report(report) => {
+                    self.take_in(report);
+                }
+                Doing::Gained { instance, gained, at, over } => {
+                    let why = if over { Drain::Over } else { Drain::Tick };
+                    self.add_to_timeline(instance, &gained, at, why);
+                    timelines = true;
+                }
+                Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),
+                Doing::Leaves { domain, files, bytes } => self.begin_bringing(domain, files, bytes),
+                Doing::Write { domain, piece } => {
+                    let bytes = piece.part.bytes.len() as u64;
+                    self.bring(domain, &piece);
+                    let told = self.abroad.as_mut().map(|abroad| abroad.head.wrote(domain, bytes));
+                    orders.extend(self.do_all(told.unwrap_or_default()));
+                }
+                Doing::Seen { domain, seen } => self.peeks.seen(domain, seen),
+            }
+        }
+        if timelines {
+            ligament_agent::Host::timelines_seen(self);
+        }
+        orders
+    }
+}

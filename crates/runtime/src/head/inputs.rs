@@ -1,0 +1,193 @@
+//! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own; agents that do
+//! not see the run directory have them sent.
+
+use super::domains::{Abroad, Part};
+use super::gathering::Unready;
+use super::{RunResult, Runtime};
+use crate::files::{Departing, INPUTS};
+use crate::paths::{event_loop, hear, Call};
+use ligament_agent::{Failure, Heard, Outcome, Plan};
+use ligament_launch::staging::{give, store, Inputs};
+use ligament_manager::{in_bytes, workdir_in};
+use ligament_net::Event;
+use ligament_wire::control::to_bytes;
+use ligament_wire::domains::{FromAgent, FromHead, INPUTS_UNDER_WAY};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// How often it is said how far the inputs are.
+const OFTEN: Duration = Duration::from_secs(5);
+/// How often somebody looks whether what starts agents has failed.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// The inputs of a domain.
+struct ToDomain {
+    files: Departing<u32>,
+    wanted: u64,
+    came: u64,
+    ready: bool,
+}
+
+impl Runtime<'_> {
+    /// Makes the directories of all processes, and lets them find their inputs, of which the run directory gets copies.
+    pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), String> {
+        self.homes = self.make_homes()?.into_iter().collect();
+        let inputs = Inputs::of(self.model, |i| plan.endpoint_of(i))?;
+        let all: u64 = inputs.files.iter().map(|input| input.bytes).sum();
+        let place = self.directory.path().join(INPUTS);
+        let (mut said, mut done) = (Instant::now(), 0);
+        for input in &inputs.files {
+            if said.elapsed() >= OFTEN {
+                said = Instant::now();
+                let [done, all] = [done, all].map(|bytes: u64| in_bytes(bytes as f64));
+                self.say_how_far(&format!("{done} of {all} of inputs are in the run directory"));
+            }
+            store(&input.source, &place.join(&input.name), input.bytes, input.mode)?;
+            done += input.bytes;
+        }
+        for given in &inputs.given {
+            let input = &inputs.files[given.input as usize];
+            let home = self.homes.get(&given.process).cloned().unwrap_or_default();
+            give(&place.join(&input.name), &workdir_in(&home).join(&given.name), input.bytes, input.mode)?;
+        }
+        self.inputs = inputs;
+        Ok(())
+    }
+
+    /// The agent of a domain has everything in place.
+    pub(super) fn is_ready(&mut self, domain: u32, scratch: Option<String>) {
+        if let Some(domain) = self.record.domains.get_mut(domain as usize).filter(|_| scratch.is_some()) {
+            domain.scratch = scratch;
+            self.save();
+        }
+    }
+
+    /// Sends inputs to where the run directory is not to be seen, and waits until all are there.
+    pub(super) fn stage_elsewhere(
+        &mut self,
+        heard: Option<&mut UnboundedReceiver<Heard>>,
+    ) -> Result<(), Unready> {
+        let (Some(heard), Some(abroad)) = (heard, &mut self.abroad) else { return Ok(()) };
+        if self.inputs.is_empty() {
+            return Ok(());
+        }
+        abroad.head.stages(self.inputs.files.len());
+        let one = |domain| {
+            (domain, ToDomain { files: Departing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
+        };
+        let mut to: BTreeMap<u32, ToDomain> = (1..self.record.domains.len() as u32).map(one).collect();
+        let mut events = event_loop()?;
+        let mut said = Instant::now();
+        while to.values().any(|domain| !domain.ready) {
+            match hear(&mut events, heard, Instant::now() + GLANCE)? {
+                Call::Interrupted => return Err(Unready::Interrupted),
+                Call::HungUp if !self.terminal_is_gone() => return Err(Unready::Interrupted),
+                Call::Heard(Heard::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
+                Call::Heard(Heard::Failed(why)) => return Err(why.into()),
+                Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
+                    let name = self.cut_off(domain);
+                    return Err(format!("the agent on {name} vanished: {why}").into());
+                }
+                Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
+                    let name = self.cut_off(domain);
+                    return Err(format!("the agent on {name} is gone: {why}").into());
+                }
+                Call::Heard(_) | Call::Nothing | Call::HungUp => {}
+            }
+            if let Some((_, why)) =
+                self.abroad.as_mut().and_then(|abroad| abroad.agents.lost().into_iter().next())
+            {
+                return Err(why.into());
+            }
+            if said.elapsed() >= OFTEN {
+                said = Instant::now();
+                self.say_who_has_what(&to);
+            }
+        }
+        let now = ligament_shm::status::now();
+        let start = self.abroad.as_mut().map(|abroad| abroad.head.starts(now));
+        self.do_all(start.unwrap_or_default());
+        Ok(())
+    }
+
+    fn heard_of_inputs(
+        &mut self,
+        from: u32,
+        bytes: &[u8],
+        to: &mut BTreeMap<u32, ToDomain>,
+    ) -> Result<(), Unready> {
+        let (Some(abroad), Some(domain)) = (&mut self.abroad, to.get_mut(&from)) else { return Ok(()) };
+        match abroad.head.heard_early(from, bytes, ligament_shm::status::now())? {
+            FromAgent::Wants(wanted) => {
+                for number in wanted {
+                    let input = &self.inputs.files[number as usize];
+                    domain.wanted += input.bytes;
+                    domain.files.add(number, self.directory.path().join(INPUTS).join(&input.name));
+                }
+            }
+            FromAgent::Wrote(bytes) => {
+                domain.came = bytes;
+                domain.files.arrived(bytes);
+            }
+            FromAgent::Ready(scratch) => {
+                domain.ready = true;
+                self.is_ready(from, scratch);
+            }
+            _ => {}
+        }
+        let Some(abroad) = &self.abroad else { return Ok(()) };
+        while let Some((input, part)) = domain.files.next_part() {
+            abroad.part.carrier.control(from, to_bytes(&FromHead::Input { input, part }));
+        }
+        match domain.files.lost.first() {
+            Some((_, why)) => Err(format!("an input cannot be sent: {why}").into()),
+            None => Ok(()),
+        }
+    }
+
+    /// There is no path to a domain any more; what it is called.
+    fn cut_off(&mut self, domain: u32) -> String {
+        if let Some(abroad) = &mut self.abroad {
+            abroad.cut_off.insert(domain);
+        }
+        self.name_of_domain(domain)
+    }
+
+    fn say_who_has_what(&mut self, to: &BTreeMap<u32, ToDomain>) {
+        let under_way: Vec<String> = to
+            .iter()
+            .filter(|(_, domain)| !domain.ready)
+            .map(|(&number, domain)| {
+                let [came, wanted] = [domain.came, domain.wanted].map(|bytes| in_bytes(bytes as f64));
+                format!("{} has {came} of {wanted}", self.name_of_domain(number))
+            })
+            .collect();
+        let text = format!("inputs are under way: {}", ligament_manager::some_of(&under_way, 8));
+        self.say_how_far(&text);
+    }
+
+    /// The run ends before anything has started.
+    pub(super) fn end_early(
+        self,
+        unready: Unready,
+        abroad: Option<Part>,
+        heard: Option<UnboundedReceiver<Heard>>,
+    ) -> RunResult {
+        let (outcome, why) = match unready {
+            Unready::Interrupted => {
+                (Outcome::Interrupted, "the run was interrupted before it began".to_owned())
+            }
+            Unready::Failed(what) | Unready::Incomplete(what) => {
+                (Outcome::Failed(Failure { instance: None, what: what.clone(), said: None, exit: None }), what)
+            }
+        };
+        self.refuse(&why);
+        let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
+        let result = self.end(&outcome, &[]);
+        if let (Some(part), Some(heard)) = (abroad, heard) {
+            part.part_from(in_reach, heard);
+        }
+        result
+    }
+}

@@ -1,0 +1,497 @@
+//! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
+//! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks
+//! for, `watched` what others see of the run while it goes on. `gathering` begins a run over several domains, `domains` is
+//! the rest of it, `brought` what comes back from there. `peeks` is what people want to see of it meanwhile, `why` what the
+//! reason of a failure says. Python uses this too, with a `Starter` that makes the processes of components that are functions.
+
+mod agent;
+mod brought;
+mod domains;
+mod gathering;
+mod inputs;
+mod peeks;
+mod prepare;
+mod watched;
+mod why;
+
+pub use gathering::{Agents, Spread};
+pub(crate) use gathering::{INVITATION, MARKER};
+pub use ligament_launch::agents::Expected;
+
+use crate::strangers::Strangers;
+use crate::view::View;
+use crate::Colours;
+use brought::Brought;
+use domains::Abroad;
+use gathering::{Secrets, Unready};
+use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Started};
+use ligament_launch::staging::Inputs;
+use ligament_launch::{Command, Ran};
+use ligament_manager::timeline::Recording;
+use ligament_manager::{
+    Deed, Event, Journal, Level, Manager, MessageMemory, Moment, Observation, Outputs, RunDirectory, RunLog,
+    RunRecord, RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
+};
+use ligament_model::Resolved;
+use peeks::Peeks;
+use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use watched::Watched;
+
+/// How often the view is drawn.
+const REDRAW: Duration = Duration::from_millis(200);
+/// Lines of an instance's output that are shown when it fails.
+pub const LAST_LINES: usize = 20;
+
+/// How a run is to be made.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Its directory; without it, a new one under `runs`.
+    pub directory: Option<PathBuf>,
+    /// Instances that are started by hand.
+    pub manual: Vec<String>,
+    /// What is shown while it runs.
+    pub show: Show,
+    /// Whether the view has colours.
+    pub colours: Colours,
+    /// What becomes of it without its terminal.
+    pub terminal: Terminal,
+    /// The files that the model was read from.
+    pub model_files: Vec<PathBuf>,
+    /// The names of settings that were set for this run by hand.
+    pub settings: Vec<String>,
+    /// The model as resolved, for the run directory.
+    pub model_text: String,
+    /// Whether the user's group may read the run directory.
+    pub for_group: bool,
+}
+
+/// What is shown while a model runs, on standard error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Nothing but why it failed.
+    Nothing,
+    /// The log.
+    #[default]
+    Log,
+    /// A view that is drawn again and again, if standard error is a terminal; else the log.
+    View,
+}
+
+/// What becomes of a run whose terminal goes away (SIGHUP).
+#[derive(Debug, Clone, Default)]
+pub enum Terminal {
+    /// It ends.
+    #[default]
+    EndsRun,
+    /// It goes on.
+    MayGo,
+    /// It has none from the start, and shows nothing when it is up. A byte here tells who started it.
+    None(Arc<UnixStream>),
+}
+
+/// Makes the processes of instances that no program in the model makes.
+pub trait Starter {
+    /// Whether it makes this component's processes.
+    fn makes(&self, component: &str) -> bool;
+    /// Makes one: a child of this process, made by the calling thread, with `environment` added to its own, in
+    /// `directory`, with its output going to the end of the file `output`.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String>;
+}
+
+/// What a `Starter` is to start.
+#[derive(Debug)]
+pub struct ToStart<'a> {
+    pub instance: &'a str,
+    pub component: &'a str,
+    /// To be added to the process's environment.
+    pub environment: &'a [(&'static str, String)],
+    /// Its working directory; exists.
+    pub directory: &'a Path,
+    /// The file for what it prints.
+    pub output: &'a Path,
+}
+
+/// How a run went.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    pub record: RunRecord,
+    /// The run directory.
+    pub directory: PathBuf,
+    /// Which instance failed first, if one did, and the last lines that it printed.
+    pub failed: Option<(String, Vec<String>)>,
+}
+
+/// Runs a model to its end. The calling thread must last as long, since the instances' processes die with it.
+///
+/// # Errors
+/// The run could not begin, with what to do. What goes wrong later is in the result.
+pub fn run_model<'a>(
+    model: &'a Resolved,
+    options: RunOptions,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+) -> Result<RunResult, String> {
+    run_over(model, options, starter, None)
+}
+
+/// Runs a model over several domains, of which this process is the head, if `spread` says so; else as `run_model`.
+///
+/// # Errors
+/// The run could not begin, with what to do. What goes wrong later is in the result.
+pub fn run_over<'a>(
+    model: &'a Resolved,
+    mut options: RunOptions,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+    spread: Option<Spread<'a>>,
+) -> Result<RunResult, String> {
+    let (began, since) = (Moment::now(), Instant::now());
+    let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
+    let plan = plan(model, &directory.name(), &options.manual);
+    let plan = plan.inspect_err(|_| directory.withdraw(options.directory.is_none()))?;
+    let mut record = new_record(model, &options, began);
+    record.run = directory.name();
+    // While there is room: the record of a run that cannot begin, if nothing else, is to be there.
+    directory.reserve(model.instances.len());
+    let begun = begin(model, &mut options, &directory, since);
+    let Begun { view, shown_from, log, journal } =
+        begun.map_err(|why| not_begun(&directory, record.clone(), why))?;
+    // A run that could not say how it went is not begun.
+    save(&directory, &record).map_err(|why| not_begun(&directory, record.clone(), why))?;
+    let outputs: Vec<PathBuf> =
+        plan.instances.iter().map(|instance| directory.output(&instance.name)).collect();
+    let mut runtime = Runtime {
+        model,
+        by_hand: plan.instances.iter().map(|instance| instance.by_hand).collect(),
+        log,
+        shown: shown_from.is_some(),
+        journal,
+        terminal: options.terminal.clone(),
+        watched: Watched::default(),
+        started: vec![None; plan.instances.len()],
+        since,
+        directory,
+        starter,
+        commands: HashMap::new(),
+        ran: HashMap::new(),
+        homes: HashMap::new(),
+        inputs: Inputs::default(),
+        view,
+        began,
+        record,
+        given: options.settings,
+        manager: Manager::new(&plan, model),
+        outputs: Outputs::new(model.ligament.output.unwrap_or(DEFAULT_OUTPUT), outputs),
+        timeline: None,
+        abroad: None,
+        brought: Brought::default(),
+        peeks: Peeks::default(),
+        strangers: Strangers::default(),
+    };
+    runtime.note_begun();
+    // Before there is a second thread; and it stays until all is written down.
+    let secrets = spread.as_ref().map(|spread| Secrets::make(&runtime.directory.name(), spread.encrypt));
+    let mut guard = runtime.guard(secrets.as_ref()).map_err(|why| runtime.could_not_begin(why))?;
+    let gathered = spread.zip(secrets.as_ref());
+    let gathered = gathered.map(|(spread, secrets)| runtime.gather(&plan, spread, secrets, &mut guard));
+    let mut heard = match gathered.transpose() {
+        Ok(heard) => heard,
+        Err(Unready::Failed(why)) => return Err(runtime.could_not_begin(why)),
+        Err(Unready::Incomplete(why)) => return Ok(runtime.end(&Outcome::failed(why), &[])),
+        Err(Unready::Interrupted) => return Ok(runtime.end(&Outcome::Interrupted, &[])),
+    };
+    let abroad = runtime.abroad.as_ref().map(Abroad::part);
+    if let Err(why) = runtime.stage_here(&plan) {
+        return Ok(runtime.end_early(why.into(), abroad, heard));
+    }
+    if let Err(why) = runtime.prepare_all().and_then(|()| runtime.tell_begin(&plan)) {
+        let why = runtime.could_not_begin(why);
+        runtime.refuse(&why);
+        if let (Some(part), Some(heard)) = (abroad, heard) {
+            part.part_from(runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default(), heard);
+        }
+        return Err(why);
+    }
+    if let Err(unready) = runtime.stage_elsewhere(heard.as_mut()) {
+        return Ok(runtime.end_early(unready, abroad, heard));
+    }
+    let elsewhere = abroad.as_ref().zip(heard.as_mut()).map(|(part, heard)| part.elsewhere(heard));
+    let result = ligament_agent::run(plan, &mut guard, &mut runtime, elsewhere);
+    if let Some(view) = &mut runtime.view {
+        view.clear();
+    }
+    let in_reach = runtime.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();
+    let result = match result {
+        Ok((outcome, instances)) => Ok(runtime.end(&outcome, &instances)),
+        Err(why) => Err(runtime.could_not_begin(why)),
+    };
+    if let (Some(part), Some(heard)) = (abroad, heard) {
+        part.part_from(in_reach, heard);
+    }
+    result
+}
+
+/// Who takes part, and how; those of `manual` are started by hand.
+fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, String> {
+    let mut plan = Plan::of(model, run)?;
+    for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
+        if instance.shares.is_some() {
+            return Err(format!(
+                "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
+                 \"light:\" in the model to start one by hand",
+                instance.name
+            ));
+        }
+        instance.by_hand = true;
+    }
+    Ok(plan)
+}
+
+/// What there is of a run before anything is started.
+struct Begun {
+    view: Option<View>,
+    /// From which level on the log is shown.
+    shown_from: Option<Level>,
+    log: RunLog,
+    journal: Journal,
+}
+
+fn begin(
+    model: &Resolved,
+    options: &mut RunOptions,
+    directory: &RunDirectory,
+    since: Instant,
+) -> Result<Begun, String> {
+    if options.for_group {
+        directory.share_with_group()?;
+    }
+    // Of a large model that is megabytes.
+    directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
+    let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    directory.write("settings.yaml", &settings)?;
+    let view = (options.show == Show::View).then(|| View::on_terminal(options.colours)).flatten();
+    let shown_from = match options.show {
+        Show::Nothing => None,
+        _ if view.is_some() => None,
+        _ => Some(Level::Info),
+    };
+    let log = RunLog::create(&directory.log(), model.ligament.log.unwrap_or(DEFAULT_LOG), shown_from)?;
+    let journal = Journal::open(&directory.journal(), since)?;
+    Ok(Begun { view, shown_from, log, journal })
+}
+
+fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(record).unwrap_or_default();
+    directory.write_record(&format!("{text}\n"))
+}
+
+/// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
+fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: String) -> String {
+    record.state = RunState::Failed;
+    record.reason = Some(why.clone());
+    record.ended = Some(Moment::now().rfc3339());
+    let written = save(directory, &record);
+    directory.give_reserve_back();
+    if let Err(error) = written {
+        crate::complain(&error);
+        directory.remove_begun();
+    }
+    why
+}
+
+/// Whether the model has this instance.
+///
+/// # Errors
+/// It has not; says which it has.
+pub fn check_instance(model: &Resolved, name: &str) -> Result<(), String> {
+    if model.instances.iter().any(|instance| instance.name.to_string() == name) {
+        return Ok(());
+    }
+    let names: Vec<String> = model.instances.iter().map(|instance| instance.name.to_string()).collect();
+    Err(match ligament_model::nearest(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("the model has no instance \"{name}\"; did you mean \"{meant}\"?"),
+        None => format!("the model has no instance \"{name}\"; it has {}", names.join(", ")),
+    })
+}
+
+fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecord {
+    let host = rustix::system::uname();
+    RunRecord {
+        version: 1,
+        ligament: env!("CARGO_PKG_VERSION").to_owned(),
+        run: String::new(),
+        model: model.name.clone(),
+        model_files: options.model_files.iter().map(|path| path.display().to_string()).collect(),
+        state: RunState::Running,
+        reason: None,
+        failed: None,
+        pid: std::process::id(),
+        agent: None,
+        host: host.nodename().to_string_lossy().into_owned(),
+        started: began.rfc3339(),
+        ended: None,
+        duration: None,
+        deadlock: Vec::new(),
+        domains: Vec::new(),
+        instances: Vec::new(),
+        ..RunRecord::default()
+    }
+}
+
+struct Runtime<'a> {
+    model: &'a Resolved,
+    by_hand: Vec<bool>,
+    directory: RunDirectory,
+    log: RunLog,
+    /// Whether the log goes to standard error too.
+    shown: bool,
+    journal: Journal,
+    terminal: Terminal,
+    watched: Watched,
+    /// The process of each instance that the journal has.
+    started: Vec<Option<u32>>,
+    since: Instant,
+    starter: Option<&'a mut (dyn Starter + 'a)>,
+    commands: HashMap<u32, Command>,
+    /// What each process runs, for the reason why it failed.
+    ran: HashMap<u32, Ran>,
+    /// The directory of each process, by the first of its instances.
+    homes: HashMap<u32, PathBuf>,
+    inputs: Inputs,
+    view: Option<View>,
+    began: Moment,
+    record: RunRecord,
+    /// The names of settings that were set by hand.
+    given: Vec<String>,
+    manager: Manager<&'a Resolved>,
+    outputs: Outputs,
+    /// None if the model wants none, or if it cannot be written.
+    timeline: Option<Recording>,
+    /// The other domains, if there are any.
+    abroad: Option<Abroad<'a>>,
+    brought: Brought,
+    peeks: Peeks,
+    /// Those who knocked and are of no domain.
+    strangers: Strangers,
+}
+
+impl Runtime<'_> {
+    fn name(&self, instance: u32) -> String {
+        self.model.instances[instance as usize].name.to_string()
+    }
+
+    fn component(&self, instance: u32) -> String {
+        let component = self.model.instances[instance as usize].component;
+        self.model.components[component as usize].name.to_string()
+    }
+
+    fn made_elsewhere(&self, instance: u32) -> bool {
+        self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
+    }
+
+    /// Writes down why; gives it back.
+    fn could_not_begin(&mut self, why: String) -> String {
+        self.record.state = RunState::Failed;
+        self.record.reason = Some(why.clone());
+        self.note_over();
+        self.save();
+        self.directory.dismiss_clients();
+        self.directory.give_reserve_back();
+        why
+    }
+
+    fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
+        match deed {
+            Deed::Say { level, who, text } => self.add(level, &who, &text),
+            Deed::Write { level, who, text } => self.log.add(level, &who, &text),
+            Deed::Order(order) => {
+                self.note_order(&order);
+                return Some(order);
+            }
+        }
+        None
+    }
+
+    fn add(&mut self, level: Level, who: &str, text: &str) {
+        self.log.add(level, who, text);
+        if level >= Level::Warning {
+            self.record.warn(who, text);
+            self.journal.note(Event::Warning { who: who.to_owned(), text: text.to_owned() });
+            if let Some(view) = &mut self.view {
+                view.say(&format!("{who}: {text}"));
+            }
+        }
+    }
+
+    /// How far something is that takes long: for the log, and for whoever watches.
+    fn say_how_far(&mut self, text: &str) {
+        self.log.add(Level::Info, "run", text);
+        if let Some(view) = &mut self.view {
+            view.say(text);
+        }
+    }
+
+    fn save(&self) {
+        if let Err(error) = save(&self.directory, &self.record) {
+            crate::complain(&error);
+        }
+    }
+
+    fn end(mut self, outcome: &Outcome, instances: &[InstanceView]) -> RunResult {
+        let now = Moment::now();
+        if let Some(text) = self.strangers.in_all() {
+            self.add(Level::Warning, "run", &text);
+        }
+        let incomplete = self.brought.failure().filter(|_| *outcome == Outcome::Done);
+        let outcome = &self.explained(incomplete.as_ref().unwrap_or(outcome));
+        let seen = self.see(instances, ligament_shm::status::now());
+        let last = self.manager.conclude(&mut self.record, outcome, &seen);
+        self.manager.remark(&mut self.record, &self.model.settings, &self.given);
+        let mut instances = std::mem::take(&mut self.record.instances);
+        self.say_where(&mut instances);
+        self.record.instances = instances;
+        self.record.ended = Some(now.rfc3339());
+        self.record.duration = Some((now.0.saturating_sub(self.began.0)) as f64 / 1e3);
+        self.carry_out(last);
+        self.outputs.close();
+        self.note_over();
+        self.save();
+        self.directory.give_reserve_back();
+        self.directory.dismiss_clients();
+        self.dismiss();
+        let failed = match outcome {
+            Outcome::Failed(failure) => failure.instance,
+            _ => None,
+        };
+        let failed = failed.map(|instance| {
+            let name = self.name(instance);
+            let lines = self.directory.last_lines(&name, LAST_LINES);
+            (name, lines)
+        });
+        RunResult { record: self.record, directory: self.directory.path().to_path_buf(), failed }
+    }
+
+    /// Keeps what the instances print within its limit.
+    fn watch_outputs(&mut self) {
+        for (instance, said) in self.outputs.look() {
+            let name = self.name(instance as u32);
+            match said {
+                Ok(text) => self.add(Level::Info, &name, &text),
+                Err(text) => self.add(Level::Warning, &name, &text),
+            }
+        }
+    }
+
+    fn look(&mut self, seen: &[Observation], memory: (u64, u64)) -> Vec<AgentOrder> {
+        let (used, limit) = self.memory(memory);
+        let carriers = self.carriers();
+        let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers);
+        let orders: Vec<AgentOrder> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
+        orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
+    }
+}

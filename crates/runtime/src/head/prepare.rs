@@ -1,0 +1,110 @@
+//! What is made ready before a run begins: directories, commands, the guard, the timeline.
+
+use super::gathering::Secrets;
+use super::Runtime;
+use ligament_agent::Guard;
+use ligament_launch::{prepare, Loss, Ran, Workplace};
+use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
+use ligament_manager::{output_in, workdir_in, Level, Moment};
+use ligament_wire::control::ENV_IDENTITY;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+impl Runtime<'_> {
+    /// Begins the timeline, if the model wants one.
+    pub(super) fn begin_timeline(&self) -> Result<Option<Recording>, String> {
+        let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
+        if limit == 0 {
+            return Ok(None);
+        }
+        let header = timeline::Header {
+            run: self.directory.name(),
+            model: self.model.name.clone(),
+            started: Moment::now().rfc3339(),
+            resolution: 0,
+        };
+        let names: Vec<(String, String)> =
+            (0..self.model.instances.len() as u32).map(|i| (self.component(i), self.name(i))).collect();
+        let now = ligament_shm::status::now();
+        Recording::create(&self.directory, header, &names, limit, now).map(Some)
+    }
+
+    /// A run goes on without a timeline if that cannot be written.
+    pub(super) fn no_timeline(&mut self, why: &str) {
+        self.timeline = None;
+        self.add(Level::Warning, "run", &format!("the timeline ends here: {why}"));
+    }
+
+    /// Resolves every program, so that a missing one is found before any runs.
+    pub(super) fn prepare_all(&mut self) -> Result<(), String> {
+        let model_directory = self.model_directory()?;
+        let mut homes: Vec<(u32, PathBuf)> = self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
+        homes.sort_unstable();
+        for (i, home) in homes {
+            let name = self.name(i);
+            let made_elsewhere = self.by_hand[i as usize] || self.made_elsewhere(i);
+            if made_elsewhere || !self.is_here(i) {
+                continue;
+            }
+            let program = self.model.program(i).ok_or_else(|| {
+                format!(
+                    "{name} has no program; give its component an implementation, or run with --manual {name}"
+                )
+            })?;
+            let place = Workplace {
+                staged: &self.inputs.staged_for(i, &workdir_in(&home)),
+                model_directory: &model_directory,
+                directory: &workdir_in(&home),
+                output: &output_in(&home),
+                scratch: &home,
+                not_inherited: &ENV_IDENTITY,
+            };
+            let command = prepare(program, self.model.instances[i as usize].resources, &place)
+                .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            self.ran.insert(i, Ran::of(&command));
+            self.commands.insert(i, command);
+        }
+        Ok(())
+    }
+
+    /// Where the model was read from, in full.
+    pub(super) fn model_directory(&self) -> Result<PathBuf, String> {
+        let directory = match self.record.model_files.first() {
+            Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),
+            None => PathBuf::new(),
+        };
+        std::path::absolute(directory.join(".")).map_err(|error| format!("the current directory: {error}"))
+    }
+
+    /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
+    pub(super) fn make_homes(&self) -> Result<Vec<(u32, PathBuf)>, String> {
+        let mut homes = Vec::new();
+        let mut light: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for i in 0..self.model.instances.len() as u32 {
+            match self.model.light_program(i) {
+                Some(program) => light.entry(program.to_string()).or_default().push(i),
+                None => homes.push((i, self.directory.make_instance(&self.name(i))?)),
+            }
+        }
+        for (program, instances) in light {
+            let names: Vec<String> = instances.iter().map(|&i| self.name(i)).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            homes.push((instances[0], self.directory.make_light(&program, &names)?));
+        }
+        Ok(homes)
+    }
+
+    /// The process that outlives this one, if this one is killed, and then says so.
+    pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, String> {
+        let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
+        let last_word = secrets.map(Secrets::last_word);
+        let lost = move |loss: &Loss| {
+            let why = crate::lost::write_down(&directory, since, record, loss);
+            if let (Some(last_word), Some(noted)) = (&last_word, &loss.noted) {
+                Secrets::tell(last_word, noted, &why);
+            }
+        };
+        Guard::start(lost)
+            .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
+    }
+}

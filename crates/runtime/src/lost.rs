@@ -1,0 +1,39 @@
+//! What is written down, by the guard, of a run whose own process is gone: the reason, in its log, its journal and its
+//! record.
+
+use crate::client::record_of;
+use crate::head::INVITATION;
+use ligament_launch::Loss;
+use ligament_manager::{Event, Journal, Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
+use std::time::Instant;
+
+/// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written yet. A run that had ended
+/// and written so before its process went is left as it is.
+pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) -> String {
+    let (pid, host) = (record.pid, record.host.clone());
+    let why = format!("the process of the run itself (process {} on {host}) is gone: {}", loss.pid, loss.how());
+    let mut record = record_of(run).unwrap_or(record);
+    if record.state == RunState::Running {
+        let now = Moment::now();
+        record.state = RunState::Failed;
+        record.reason = Some(why.clone());
+        record.ended = Some(now.rfc3339());
+        record.duration = Some((began.elapsed().as_secs_f64() * 1e3).round() / 1e3);
+        crate::complain(&format!("the run {} failed: {why}", record.run));
+        if let Ok(mut log) = RunLog::create(&run.log(), u64::MAX, None) {
+            log.add(Level::Error, "run", &format!("the run failed: {why}"));
+        }
+        if let Ok(mut journal) = Journal::open(&run.journal(), began) {
+            journal.note(Event::ManagerLost { reason: why.to_owned() });
+        }
+        let text = serde_json::to_string_pretty(&record).unwrap_or_default();
+        if let Err(error) = run.write_record(&format!("{text}\n")) {
+            crate::complain(&error);
+        }
+    }
+    run.dismiss_clients();
+    run.give_reserve_back();
+    run.remove_unfinished(pid);
+    let _ = std::fs::remove_file(run.path().join(INVITATION));
+    why
+}

@@ -1,0 +1,283 @@
+//! One submodel alone, fed from a case file, its answers compared with what the case expects. The run has two instances:
+//! the submodel, and a player (`player.rs`), which is the command `ligament` once more.
+
+mod case;
+mod compare;
+mod player;
+mod values;
+
+pub use player::{play_part, Verdict};
+
+use crate::{run_over, RunOptions, RunResult, Show, Terminal};
+use case::{read_case, Case};
+use ligament_analysis::{check_configuration, CheckOptions, Files};
+use ligament_manager::RunState;
+use ligament_model::{Configuration, Operator, Problem, Resolved};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The submodel's name in its run.
+pub const SUBMODEL: &str = "submodel";
+
+/// How a case is played.
+#[derive(Debug)]
+pub struct PlayOptions {
+    /// The case file.
+    pub case: PathBuf,
+    /// The program of the submodel, with its arguments.
+    pub program: Vec<OsString>,
+    /// Whether the submodel is started by hand; then it needs no program.
+    pub by_hand: bool,
+    /// The command `ligament`, which is the player's program.
+    pub ligament: PathBuf,
+    /// How long to wait for each answer.
+    pub timeout: Duration,
+    /// The run directory; without it, a temporary one, which stays only if something differs.
+    pub directory: Option<PathBuf>,
+}
+
+/// A case that is ready to be played.
+#[derive(Debug)]
+pub struct Play {
+    model: Resolved,
+    model_text: String,
+    place: PlayDirectories,
+    /// Whether the run directory was asked for, so that it stays.
+    is_kept: bool,
+    by_hand: bool,
+    expected: usize,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Played {
+    pub verdict: Verdict,
+    /// How many messages the case expects.
+    pub expected: usize,
+    /// Whether the run failed, and not only the comparison.
+    pub failed: bool,
+    pub run: RunResult,
+}
+
+impl Played {
+    /// Whether all was as expected.
+    pub fn is_right(&self) -> bool {
+        !self.failed && self.verdict.wrong.is_empty()
+    }
+}
+
+impl Play {
+    /// Reads a case and makes its run ready.
+    ///
+    /// # Errors
+    /// What is wrong with the case, the program or the place.
+    pub fn prepare(options: &PlayOptions) -> Result<Play, String> {
+        let name = options.case.display().to_string();
+        let text = ligament_model::read_text(&options.case)
+            .map_err(|error| format!("the case {name} cannot be read: {error}"))?;
+        let case = read_case(&text, &name)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        let case_file = std::path::absolute(&options.case).map_err(|error| format!("{name}: {error}"))?;
+        let place = PlayDirectories::new(options.directory.as_deref())?;
+        let text = model_text(&case, options, &case_file, &place.result);
+        let made = text.and_then(|text| resolved(&text).map(|model| (text, model)));
+        let (model_text, model) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                place.clear();
+                return Err(error);
+            }
+        };
+        Ok(Play {
+            model,
+            model_text,
+            place,
+            is_kept: options.directory.is_some(),
+            by_hand: options.by_hand,
+            expected: case.steps.iter().filter(|step| !step.to).count(),
+        })
+    }
+
+    /// The directory of the run.
+    pub fn directory(&self) -> &Path {
+        &self.place.run
+    }
+
+    /// Makes the run. Of a temporary directory nothing stays, unless something differs.
+    ///
+    /// # Errors
+    /// The run could not begin.
+    pub fn run(self) -> Result<Played, String> {
+        let Play { model, model_text, place, is_kept, by_hand, expected } = self;
+        let options = RunOptions {
+            directory: Some(place.run.clone()),
+            manual: if by_hand { vec![SUBMODEL.to_owned()] } else { Vec::new() },
+            show: Show::Nothing,
+            terminal: Terminal::EndsRun,
+            model_text,
+            ..RunOptions::default()
+        };
+        ligament_launch::adopt_orphans();
+        let run = match run_over(&model, options, None, None) {
+            Ok(run) => run,
+            Err(error) => {
+                place.clear();
+                return Err(error);
+            }
+        };
+        let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
+        let (verdict, failed) = match verdict {
+            // That the run failed is the player's doing.
+            Some(verdict) if !verdict.wrong.is_empty() => (verdict, false),
+            Some(verdict) => (verdict, run.record.state != RunState::Done),
+            None => (Verdict::default(), true),
+        };
+        let played = Played { verdict, expected, failed, run };
+        // Where something differs the run stays to be looked at.
+        if played.is_right() || is_kept || played.run.record.state == RunState::Interrupted {
+            place.clear();
+        }
+        Ok(played)
+    }
+}
+
+/// Where the run is, and what comes of it.
+#[derive(Debug)]
+struct PlayDirectories {
+    run: PathBuf,
+    result: PathBuf,
+    /// A directory of our own: around both, unless the run is to be elsewhere.
+    temporary: PathBuf,
+}
+
+impl PlayDirectories {
+    fn new(wanted: Option<&Path>) -> Result<PlayDirectories, String> {
+        let mut made = None;
+        for attempt in 0..100 {
+            let path = std::env::temp_dir().join(format!("ligament-play-{}-{attempt}", std::process::id()));
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    made = Some(path);
+                    break;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("the directory {} cannot be made: {error}", path.display())),
+            }
+        }
+        let temporary = made.ok_or("no directory for the run can be made in TMPDIR; remove old ones there")?;
+        let run = wanted.map_or_else(|| temporary.join("run"), Path::to_owned);
+        Ok(PlayDirectories { run, result: temporary.join("result.json"), temporary })
+    }
+
+    /// Takes away what was temporary.
+    fn clear(self) {
+        let _ = std::fs::remove_dir_all(self.temporary);
+    }
+}
+
+/// The model of submodel and player, in yMMSL.
+fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Path) -> Result<String, String> {
+    let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: play\n  components:\n");
+    let mut component = |name: &str, ports: &[(&str, Vec<&str>)]| {
+        let _ = write!(text, "    {name}:\n      implementation: {name}\n      ports:\n");
+        for (operator, names) in ports.iter().filter(|(_, names)| !names.is_empty()) {
+            let _ = writeln!(text, "        {operator}: [{}]", names.join(", "));
+        }
+    };
+    let used_in = |operators: &[Operator]| -> Vec<&str> {
+        let used = case.ports.iter().filter(|port| operators.contains(&port.operator));
+        used.map(|port| port.name.as_str()).collect()
+    };
+    let [f_init, o_i, s, o_f] =
+        [Operator::FInit, Operator::OI, Operator::S, Operator::OF].map(|operator| used_in(&[operator]));
+    component(SUBMODEL, &[("f_init", f_init), ("o_i", o_i), ("s", s), ("o_f", o_f)]);
+    let (fed, answered) = (used_in(&[Operator::FInit, Operator::S]), used_in(&[Operator::OI, Operator::OF]));
+    component("player", &[("o_i", fed.clone()), ("s", answered.clone())]);
+    text.push_str("  conduits:\n");
+    for name in fed {
+        let _ = writeln!(text, "    player.{name}: {SUBMODEL}.{name}");
+    }
+    for name in answered {
+        let _ = writeln!(text, "    {SUBMODEL}.{name}: player.{name}");
+    }
+    if !case.settings.is_empty() {
+        text.push_str("settings:\n");
+        for (name, value) in &case.settings {
+            let _ = writeln!(text, "  {name}: {value}");
+        }
+    }
+    text.push_str("implementations:\n");
+    let patience = options.timeout.as_secs_f64().to_string();
+    let words =
+        ["play-part".into(), case_file.as_os_str().to_owned(), result.as_os_str().to_owned(), patience.into()];
+    program(&mut text, "player", options.ligament.as_os_str(), &words)?;
+    if let Some((first, rest)) = options.program.split_first() {
+        program(
+            &mut text,
+            SUBMODEL,
+            &located(first, true),
+            &rest.iter().map(|word| located(word, false)).collect::<Vec<_>>(),
+        )?;
+    } else {
+        let _ = writeln!(text, "  {SUBMODEL}: {{execution_model: manual}}");
+    }
+    Ok(text)
+}
+
+fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsString]) -> Result<(), String> {
+    let word = |word: &OsStr| match word.to_str() {
+        Some(word) => Ok(serde_json::Value::from(word).to_string()),
+        None => Err(format!("{} is no text in UTF-8", word.to_string_lossy())),
+    };
+    let arguments: Result<Vec<String>, String> = arguments.iter().map(|argument| word(argument)).collect();
+    let _ =
+        writeln!(text, "  {name}: {{executable: {}, args: [{}]}}", word(executable)?, arguments?.join(", "));
+    Ok(())
+}
+
+/// A word of the program's, with the whole path if it names a file from here: the submodel works elsewhere. A program
+/// without a slash is looked up in PATH.
+fn located(word: &OsStr, is_program: bool) -> OsString {
+    let path = Path::new(word);
+    let names_a_file = path.is_file() && (!is_program || word.to_string_lossy().contains('/'));
+    match std::path::absolute(path) {
+        Ok(whole) if names_a_file || (is_program && word.to_string_lossy().contains('/')) => whole.into(),
+        _ => word.to_owned(),
+    }
+}
+
+fn resolved(text: &str) -> Result<Resolved, String> {
+    let configuration =
+        Configuration::from_yaml(text, "the model of this case").map_err(|problems| problems.to_string())?;
+    let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
+    let mut report = check_configuration(configuration, &options);
+    match report.resolved.take().filter(|_| report.is_ok()) {
+        Some(model) => Ok(model),
+        // The model is none that the user has written, so its lines mean nothing to them.
+        None => Err(report
+            .problems
+            .iter()
+            .filter(|problem| problem.is_error())
+            .map(in_words)
+            .collect::<Vec<_>>()
+            .join("\n")),
+    }
+}
+
+/// What is wrong with the program, for somebody who gave it on the command line.
+fn in_words(problem: &Problem) -> String {
+    match problem
+        .advice
+        .strip_prefix("write \"executable: ")
+        .and_then(|rest| rest.split_once("\" and \"args: "))
+    {
+        Some((program, arguments)) => {
+            let arguments = arguments.trim_end_matches('"').trim_matches(['[', ']']).replace(", ", " ");
+            format!("{}; write \"-- {program} {arguments}\"", problem.message)
+        }
+        None => format!("{}; {}", problem.message, problem.advice),
+    }
+}

@@ -1,0 +1,232 @@
+//! The other side of the submodel: an instance of the run that sends what the case has for it, and compares what comes.
+
+use super::case::{read_case, Case, Step};
+use super::compare::difference;
+use super::values::{written, written_number};
+use ligament_instance::{Error, Instance, Message, Operator, Outgoing, Ports, ValueRef, Wait};
+use ligament_wire::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// So many messages that the case does not expect are shown of a port.
+const MOST_SURPRISES: usize = 20;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Messages that came as expected.
+    pub right: usize,
+    /// What differs: line of the case, or 0, and text.
+    pub wrong: Vec<(u32, String)>,
+}
+
+impl Verdict {
+    pub fn to_json(&self) -> serde_json::Value {
+        let wrong: Vec<_> =
+            self.wrong.iter().map(|(line, text)| serde_json::json!({ "line": line, "text": text })).collect();
+        serde_json::json!({ "right": self.right, "wrong": wrong })
+    }
+
+    pub(super) fn from_json(text: &str) -> Option<Verdict> {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        let wrong = json["wrong"].as_array()?.iter().map(|row| {
+            (row["line"].as_u64().unwrap_or(0) as u32, row["text"].as_str().unwrap_or_default().to_owned())
+        });
+        Some(Verdict { right: json["right"].as_u64()? as usize, wrong: wrong.collect() })
+    }
+}
+
+/// Is the player in a run: plays a case, as the instance that the environment names. What was found goes to the file
+/// `result`.
+///
+/// # Errors
+/// The case cannot be read, or the run not be joined.
+pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), String> {
+    let text = ligament_model::read_text(case).map_err(|error| format!("{}: {error}", case.display()))?;
+    let case = read_case(&text, &case.display().to_string())
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    let mut ports = Ports::new();
+    for port in &case.ports {
+        let name = if port.is_vector { format!("{}[]", port.name) } else { port.name.clone() };
+        ports.add(if port.operator.receives() { Operator::OI } else { Operator::S }, &name);
+    }
+    let mut instance = Instance::new(Some(&ports)).map_err(|error| error.to_string())?;
+    let mut verdict = Verdict::default();
+    let ended = play_all(&mut instance, &case, patience, &mut verdict);
+    // The verdict is there before the run can end because of it.
+    let temporary = result.with_extension("part");
+    std::fs::write(&temporary, verdict.to_json().to_string())
+        .and_then(|()| std::fs::rename(&temporary, result))
+        .map_err(|error| format!("{}: {error}", result.display()))?;
+    match ended {
+        Ok(true) => instance.finish().map_err(|error| error.to_string()),
+        Ok(false) => instance
+            .error_shutdown("the submodel does not do what the case expects")
+            .map_err(|error| error.to_string()),
+        // The run says why.
+        Err(Error::RunEnds(_)) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Whether the submodel can end by itself.
+fn play_all(
+    instance: &mut Instance,
+    case: &Case,
+    patience: Duration,
+    verdict: &mut Verdict,
+) -> Result<bool, Error> {
+    instance.reuse_instance()?;
+    for port in case.ports.iter().filter(|port| port.is_vector && port.operator.receives()) {
+        let slots = case.steps.iter().filter(|step| step.port == port.name).filter_map(|step| step.slot);
+        instance.set_port_length(&port.name, slots.max().map_or(0, |last| last as usize + 1))?;
+    }
+    for step in &case.steps {
+        if step.to {
+            let data = step.data.as_ref().unwrap_or(&Value::None);
+            let outgoing = Outgoing {
+                timestamp: step.timestamp.unwrap_or(0.0),
+                next_timestamp: step.next_timestamp.flatten(),
+                data: ValueRef::Owned(data),
+                settings: None,
+            };
+            instance.send(step.port.as_str(), &outgoing, step.slot)?;
+            continue;
+        }
+        match instance.receive_within(step.port.as_str(), step.slot, Wait::AtMost(patience)) {
+            Ok(message) => match wrong_with(&message, step) {
+                None => verdict.right += 1,
+                Some(what) => {
+                    verdict.wrong.push((step.at.line, format!("{}: {what}", named(&step.port, step.slot))))
+                }
+            },
+            Err(Error::TimedOut(_)) => {
+                let what = format!(
+                    "{}: nothing came within {} s",
+                    named(&step.port, step.slot),
+                    patience.as_secs_f64()
+                );
+                verdict.wrong.push((step.at.line, what));
+                note_what_else_came(instance, case, verdict)?;
+                return Ok(false);
+            }
+            Err(Error::Closed(_)) => {
+                let what =
+                    format!("{}: the submodel ended before it sent this message", named(&step.port, step.slot));
+                verdict.wrong.push((step.at.line, what));
+                return Ok(true);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for port in case.ports.iter().filter(|port| port.operator.receives()) {
+        instance.end_port(&port.name)?;
+    }
+    for (port, slot) in places(instance, case)? {
+        if !more_came(instance, port, slot, patience, verdict)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Notes what the submodel has sent on other ports while an answer was waited for: often why none came.
+fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdict) -> Result<(), Error> {
+    for (port, slot) in places(instance, case)? {
+        for _ in 0..MOST_SURPRISES {
+            if !instance.poll(port, slot)? {
+                break;
+            }
+            match instance.receive(port, slot) {
+                Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
+                Err(Error::Closed(_)) => break,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ports and slots on which the submodel sends.
+fn places<'a>(instance: &Instance, case: &'a Case) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
+    let mut places = Vec::new();
+    for port in case.ports.iter().filter(|port| port.operator.sends()) {
+        match port.is_vector {
+            true => places.extend(
+                (0..instance.get_port_length(&port.name)? as u32).map(|slot| (port.name.as_str(), Some(slot))),
+            ),
+            false => places.push((port.name.as_str(), None)),
+        }
+    }
+    Ok(places)
+}
+
+fn surprise(port: &str, slot: Option<u32>, message: &Message) -> String {
+    format!(
+        "{}: a message at {} that the case does not expect: {}",
+        named(port, slot),
+        written_number(message.timestamp),
+        written(&message.data).chars().take(60).collect::<String>()
+    )
+}
+
+/// Notes what comes although the case does not expect it. Whether the conduit has ended.
+fn more_came(
+    instance: &mut Instance,
+    port: &str,
+    slot: Option<u32>,
+    patience: Duration,
+    verdict: &mut Verdict,
+) -> Result<bool, Error> {
+    // A submodel that sends without end is ended.
+    for _ in 0..MOST_SURPRISES {
+        match instance.receive_within(port, slot, Wait::AtMost(patience)) {
+            Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
+            Err(Error::Closed(_)) => return Ok(true),
+            Err(Error::TimedOut(_)) => {
+                let what =
+                    format!("the submodel did not end within {} s of the last message", patience.as_secs_f64());
+                verdict.wrong.push((0, what));
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+fn named(port: &str, slot: Option<u32>) -> String {
+    match slot {
+        Some(slot) => format!("{port}[{slot}]"),
+        None => port.to_owned(),
+    }
+}
+
+/// What of a message is not as expected.
+fn wrong_with(message: &Message, step: &Step) -> Option<String> {
+    if let Some(expected) = step.timestamp {
+        if !step.tolerance.admits(message.timestamp, expected) {
+            return Some(format!(
+                "timestamp {}, expected {}",
+                written_number(message.timestamp),
+                written_number(expected)
+            ));
+        }
+    }
+    if let Some(expected) = step.next_timestamp {
+        let shown = |time: Option<f64>| time.map_or("none".to_owned(), written_number);
+        let same = match (message.next_timestamp, expected) {
+            (Some(found), Some(expected)) => step.tolerance.admits(found, expected),
+            (found, expected) => found == expected,
+        };
+        if !same {
+            return Some(format!(
+                "next timestamp {}, expected {}",
+                shown(message.next_timestamp),
+                shown(expected)
+            ));
+        }
+    }
+    let what = difference(&message.data, step.data.as_ref()?, step.tolerance)?;
+    Some(format!("at {}: {what}", written_number(message.timestamp)))
+}
