@@ -25,7 +25,9 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
                 problems.push(Problem::error(
                     "mpirun-for-nothing",
                     at,
-                    format!("a command is named that starts \"{name}\" with MPI, and \"{name}\" is no MPI program"),
+                    format!(
+                        "a command is named that starts \"{name}\" with MPI, and \"{name}\" is no MPI program"
+                    ),
                     "set its execution_model to openmpi, intelmpi or srunmpi, or name it under \"mpich:\"",
                 ));
             }

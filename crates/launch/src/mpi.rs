@@ -120,9 +120,15 @@ fn told_by_launchers(environment: &Environment) -> Vec<String> {
         let of_open_mpi = name.starts_with("OMPI_")
             && !name.starts_with("OMPI_MCA_")
             && !name.starts_with("OMPI_ALLOW_RUN_AS_ROOT");
-        of_open_mpi || ["PMIX_", "PMI_", "HYDI_", "HYDRA_", "MPI_LOCAL"].iter().any(|begin| name.starts_with(begin))
+        of_open_mpi
+            || ["PMIX_", "PMI_", "HYDI_", "HYDRA_", "MPI_LOCAL"].iter().any(|begin| name.starts_with(begin))
     };
-    environment.iter().filter_map(|(name, _)| name.to_str()).filter(|name| told(name)).map(str::to_owned).collect()
+    environment
+        .iter()
+        .filter_map(|(name, _)| name.to_str())
+        .filter(|name| told(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The launcher's file; its name, where a shell is to look for it.
@@ -163,8 +169,9 @@ fn mpirun(
         _ => Flavour::Hydra,
     };
     let found = match launcher.is_absolute() {
-        true => Flavour::of(launcher)
-            .map_err(|why| wrong(format!("{why}; load the module of the MPI that \"{name}\" was built with")))?,
+        true => Flavour::of(launcher).map_err(|why| {
+            wrong(format!("{why}; load the module of the MPI that \"{name}\" was built with"))
+        })?,
         // A module brings it.
         false => wanted,
     };
@@ -241,9 +248,11 @@ mod tests {
         fn new(test: &str) -> Ground {
             let path = std::env::temp_dir().join(format!("ligament-mpi-{}-{test}", std::process::id()));
             let _ = std::fs::remove_dir_all(&path);
-            for (launcher, says) in
-                [("open/mpirun", "mpirun (Open MPI) 4.1"), ("hydra/mpirun", "HYDRA build details"), ("odd/mpirun", "?")]
-            {
+            for (launcher, says) in [
+                ("open/mpirun", "mpirun (Open MPI) 4.1"),
+                ("hydra/mpirun", "HYDRA build details"),
+                ("odd/mpirun", "?"),
+            ] {
                 let file = path.join(launcher);
                 std::fs::create_dir_all(file.parent().unwrap()).unwrap();
                 std::fs::write(&file, format!("#!/bin/sh\necho '{says}'\n")).unwrap();
@@ -324,21 +333,26 @@ mod tests {
         assert!(why("nowhere", ExecutionModel::OpenMpi, FOUR).contains("is not there; install it"));
         assert!(why("hydra", ExecutionModel::OpenMpi, FOUR).contains("MPICH's or Intel MPI's"));
         assert!(why("open", ExecutionModel::Mpich, FOUR).contains("is Open MPI's"));
-        assert!(why("odd", ExecutionModel::OpenMpi, FOUR).contains("neither Open MPI's nor MPICH's (it says \"?\")"));
+        assert!(why("odd", ExecutionModel::OpenMpi, FOUR)
+            .contains("neither Open MPI's nor MPICH's (it says \"?\")"));
         let nodes = Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 2, threads_per_mpi_process: 1 };
         assert!(why("open", ExecutionModel::OpenMpi, nodes).contains("asks for 2 nodes"));
     }
 
     #[test]
     fn srun_is_told_all_but_only_within_a_job() {
-        let ranks = Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
+        let ranks =
+            Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
         let program = Program::new(Reference::new("flow").unwrap());
         let mut environment = Environment::default();
         assert!(srun(&program, &ranks, &environment).unwrap_err().0.contains("no job of Slurm"));
         environment.set("SLURM_JOB_ID", "7");
         environment.set("SLURMD_NODENAME", "n1");
         let words = srun(&program, &ranks, &environment).unwrap().join(" ");
-        assert!(words.starts_with("--ntasks=6 --cpus-per-task=4 --overlap") && words.ends_with("--nodes=2"), "{words}");
+        assert!(
+            words.starts_with("--ntasks=6 --cpus-per-task=4 --overlap") && words.ends_with("--nodes=2"),
+            "{words}"
+        );
         let words = srun(&program, &Ranks::of(FOUR), &environment).unwrap().join(" ");
         assert!(words.starts_with("--ntasks=4") && words.ends_with("--nodes=1 --nodelist=n1"), "{words}");
     }

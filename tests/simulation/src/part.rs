@@ -8,7 +8,9 @@ use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_shm::line::{AgentLine, Identity};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Request};
-use ligament_wire::{array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef};
+use ligament_wire::{
+    array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef,
+};
 use std::rc::Rc;
 
 /// How far an instance has come: what is compared when the run is over.
@@ -393,7 +395,9 @@ impl<'a> Part<'a> {
                     self.kept.push((keep_until, number, value));
                 }
                 Came::Copy(data) if data == bytes_of(&elements(number, data.len() as u32 / 8)) => {}
-                Came::Copy(_) => self.accuse(format!("holds a copy of letter {number} that is not what was sent")),
+                Came::Copy(_) => {
+                    self.accuse(format!("holds a copy of letter {number} that is not what was sent"))
+                }
             },
             _ => self.accuse(format!("received letter {time} on channel {channel} where {due:?} was due")),
         }

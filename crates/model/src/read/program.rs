@@ -83,7 +83,8 @@ impl Reader {
                 Version::V01 => &ExecutionModel::NAMES[..4],
                 Version::V02 => &ExecutionModel::NAMES[..5],
             };
-            let of_ymmsl = |name: &str| ExecutionModel::from_name(name).filter(|model| names.contains(&model.name()));
+            let of_ymmsl =
+                |name: &str| ExecutionModel::from_name(name).filter(|model| names.contains(&model.name()));
             program.execution_model =
                 self.word(node, "the execution model", names, of_ymmsl).unwrap_or_default();
         }
