@@ -89,7 +89,7 @@ fn wrong_send(instance: &mut Instance, draft: &Draft) -> Option<Result<(), Error
     let array = ArrayRef::from_slice(&[1u64], &[1], Order::RowMajor);
     let at = |timestamp, next_timestamp| Times { timestamp, next_timestamp };
     let earlier = at(draft.times.timestamp, Some(draft.times.timestamp - 1.0));
-    let short = ArrayRef { shape: &[2], ..array.clone() };
+    let short = ArrayRef { shape: &[2], ..array };
     Some(match draft.unusual {
         0 => instance.send_array("in", draft.times, array, None),
         1 => instance.send_array("nowhere", draft.times, array, None),
@@ -158,7 +158,7 @@ fn main() -> Result<(), Error> {
         instance.take_the_general_way();
     }
     let mut trace = Trace(BufWriter::new(File::create("trace").expect("the trace can be made")));
-    let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15 | 1);
+    let mut random = Random((seed * 0x9e37_79b9_7f4a_7c15) | 1);
     let mut overlay = Settings::new();
     overlay.set(Reference::new("gain").expect("a name"), SettingValue::Float(2.0));
     let mut kept = Vec::new();
