@@ -11,13 +11,14 @@ PAGE = ROOT / "docs/reference/errors.md"
 SOURCES = sorted(
     path
     for glob in ["crates/{}/src/**/*.rs".format(crate) for crate in
-                 ("instance", "shm", "wire", "agent", "carrier", "path", "net", "manager", "launch", "cli", "capi")]
+                 ("instance", "shm", "wire", "agent", "carrier", "path", "net", "manager", "launch", "runtime", "cli",
+                  "capi")]
     + ["crates/model/src/settings.rs", "crates/model/src/identity.rs", "bindings/python/src/*.rs", "bindings/python/python/ligament/*.py"]
     for path in ROOT.glob(glob)
     # What is wrong with a site or case file has codes as what is wrong with a model has; nobody hears what is there for
     # fuzzing.
     if path.name not in ("tests.rs", "fuzzing.rs")
-    and not any(map(path.match, ("launch/src/site/read.rs", "cli/src/play/case.rs", "cli/src/play/values.rs")))
+    and not any(map(path.match, ("launch/src/site/read.rs", "runtime/src/play/case.rs", "runtime/src/play/values.rs")))
 )
 # A text in the sources, and what stands before it.
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)

@@ -94,7 +94,7 @@ def test_what_a_page_tells_to_type_does_what_it_says(page, reader):
 def test_every_problem_that_check_can_find_is_in_the_list_of_codes():
     source = "".join(
         path.read_text().split("#[cfg(test)]\nmod")[0]
-        for glob in ["model/src/**/*.rs", "analysis/src/**/*.rs", "launch/src/site/read.rs", "cli/src/play/*.rs"]
+        for glob in ["model/src/**/*.rs", "analysis/src/**/*.rs", "launch/src/site/read.rs", "runtime/src/play/*.rs"]
         for path in sorted(ROOT.glob(f"crates/{glob}"))
     )
     found = set(re.findall(r'\b(?:error|warning|report|problem)\w*\(\s*(?:self,\s*)?"([a-z]+(?:-[a-z]+)+)"', source))

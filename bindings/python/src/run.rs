@@ -1,16 +1,14 @@
-//! Runs from Python: the core's own runtime, with Python functions as components, and the command `ligament`.
+//! Runs from Python: the core's own runtime, with Python functions as components.
 
 use crate::errors;
 use crate::model::{ignorable, Model, Problem};
 use crate::settings::any_settings;
-use ligament_agent::Started;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
-use ligament_cli::runtime::{run_model, RunOptions, Show, Starter, Terminal, ToStart};
 use ligament_model::{At, Reference, Resolved};
+use ligament_runtime::{run_model, RunOptions, Show, Started, Starter, Terminal, ToStart};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A model that has been checked and expanded, ready to be run.
@@ -150,13 +148,11 @@ impl Prepared {
         };
         let options = RunOptions {
             directory: run_dir,
-            manual: Vec::new(),
             show,
             terminal: Terminal::EndsRun,
             model_files: self.files.clone(),
-            settings: Vec::new(),
             model_text: self.text.clone(),
-            for_group: false,
+            ..RunOptions::default()
         };
         let mut forked = Forked { components: &self.functions, start };
         let result = py
@@ -181,12 +177,4 @@ pub fn raise_open_files() {
 pub fn die_with_parent(parent: i32) -> bool {
     use rustix::process::{getppid, set_parent_process_death_signal, Pid, Signal};
     set_parent_process_death_signal(Some(Signal::KILL)).is_ok() && getppid() == Pid::from_raw(parent)
-}
-
-/// The command `ligament` with these arguments, of which the first is its name; `home` is the prefix that the package
-/// was installed below. Gives the exit status.
-#[pyfunction]
-#[pyo3(name = "_command_line", signature = (arguments, home=None))]
-pub fn command_line(py: Python<'_>, arguments: Vec<OsString>, home: Option<PathBuf>) -> i32 {
-    py.detach(|| ligament_cli::main_of(arguments, home))
 }

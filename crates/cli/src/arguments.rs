@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[command(name = "ligament", version)]
 struct Arguments {
     /// When to print colours.
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
-    color: crate::colour::Colour,
+    #[arg(long, value_name = "WHEN", value_parser = crate::colour::parser(), default_value = "auto", global = true)]
+    color: ligament_runtime::Colours,
     #[command(subcommand)]
     command: Command,
 }
@@ -345,13 +345,7 @@ impl clap::builder::TypedValueParser for Codes {
 
 /// Does what the arguments (the first is the command's name) ask for. Returns the exit status: 0 done, 1 the run
 /// failed, 2 bad use or a bad model, 130 interrupted.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
-    main_of(arguments, None)
-}
-
-/// The same, for a program that is not itself the installed command: `home` is the prefix of the installation that it
-/// speaks for.
-pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathBuf>) -> i32 {
+pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -379,8 +373,8 @@ pub fn main_of(arguments: impl IntoIterator<Item = OsString>, home: Option<PathB
         Command::Profile(profile) => crate::timeline::profile(&profile),
         Command::Stop(stop) => crate::client::stop(&stop),
         Command::Join(join) => crate::client::join(&join),
-        Command::Config(config) => crate::config::config(&config, home.as_deref()),
-        Command::Explain(explain) => crate::explain::explain(&explain, home.as_deref()),
+        Command::Config(config) => crate::config::config(&config),
+        Command::Explain(explain) => crate::explain::explain(&explain),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "ligament", &mut script);

@@ -1,30 +1,29 @@
-//! Whether what is printed has colours: `--color`, and NO_COLOR (https://no-color.org).
+//! Whether what is printed has colours: `--color`.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ligament_runtime::Colours;
+use std::sync::OnceLock;
 
-/// When there are colours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Colour {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    Always,
-    Never,
+static CHOSEN: OnceLock<Colours> = OnceLock::new();
+
+/// Reads the option's value.
+pub(crate) fn parser() -> impl TypedValueParser<Value = Colours> {
+    let auto = PossibleValue::new("auto").help("On a terminal, unless NO_COLOR is set");
+    PossibleValuesParser::new([auto, PossibleValue::new("always"), PossibleValue::new("never")]).map(|name| {
+        match name.as_str() {
+            "always" => Colours::Always,
+            "never" => Colours::Never,
+            _ => Colours::Auto,
+        }
+    })
 }
-
-static CHOSEN: AtomicU8 = AtomicU8::new(Colour::Auto as u8);
 
 /// What whoever called the command wants.
-pub(crate) fn choose(colour: Colour) {
-    CHOSEN.store(colour as u8, Ordering::Relaxed);
+pub(crate) fn choose(colours: Colours) {
+    let _ = CHOSEN.set(colours);
 }
 
-/// Whether there are colours on what is a terminal or not.
-pub(crate) fn wanted(terminal: bool) -> bool {
-    let no_colour = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match CHOSEN.load(Ordering::Relaxed) {
-        chosen if chosen == Colour::Always as u8 => true,
-        chosen if chosen == Colour::Never as u8 => false,
-        _ => terminal && !no_colour(),
-    }
+/// What was chosen.
+pub(crate) fn chosen() -> Colours {
+    CHOSEN.get().copied().unwrap_or_default()
 }

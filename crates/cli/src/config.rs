@@ -91,13 +91,9 @@ fn quoted(path: &Path) -> String {
     text
 }
 
-/// `ligament config`. `home` is the prefix, where the caller knows it better than this process's program does.
-pub(crate) fn config(arguments: &Config, home: Option<&Path>) -> i32 {
-    let found = match home {
-        Some(prefix) => Installation::below(prefix),
-        None => Installation::of_this_program(),
-    };
-    let installation = match found {
+/// `ligament config`
+pub(crate) fn config(arguments: &Config) -> i32 {
+    let installation = match Installation::of_this_program() {
         Ok(installation) => installation,
         Err(why) => {
             let error = format!(

@@ -3,10 +3,9 @@
 
 use crate::arguments::{print, Run};
 use crate::ear::Ear;
-use crate::ending::{called, shown};
-use crate::runtime::Terminal;
 use ligament_launch::{ended, start_detached};
 use ligament_manager::{Moment, RunDirectory};
+use ligament_runtime::{called, shown, Terminal};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::Read;

@@ -1,8 +1,8 @@
 //! How a run went, as whoever started it, submitted it or is attached to it reads it at its end: the reason first.
 
 use crate::arguments::print;
-use crate::runtime::LAST_LINES;
 use ligament_manager::{in_seconds, some_of, summary_table, RunDirectory, RunRecord, RunState, UnaskedRecord};
+use ligament_runtime::{shown, LAST_LINES};
 
 /// More instances than this are shown by component.
 const MOST_ROWS: usize = 40;
@@ -141,19 +141,4 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
         lines.push(format!("warning: … and {more} more, in {}", shown(&run.log())));
     }
     lines
-}
-
-/// A path as seen from here, if that is shorter.
-pub(crate) fn shown(path: &std::path::Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
-}
-
-/// What a command is to call a run from here: its name under ./runs, or its directory.
-pub(crate) fn called(run: &RunDirectory) -> String {
-    let runs = std::path::Path::new("runs").canonicalize().ok();
-    match run.path().parent() {
-        parent if parent.is_some() && parent == runs.as_deref() => run.name(),
-        _ => shown(run.path()),
-    }
 }

@@ -4,15 +4,13 @@ use crate::arguments::{print, Explain};
 use crate::pages::{links, Pages};
 use ligament_catalogue::{entries, find, Entry};
 use std::io::IsTerminal;
-use std::path::Path;
 
 /// The widest that text is set, however wide the terminal.
 const WIDEST: usize = 100;
 
-/// Explains a code, or lists all. `home` is the prefix of the installation, where the caller knows it better than this
-/// process's program does.
-pub(crate) fn explain(arguments: &Explain, home: Option<&Path>) -> i32 {
-    let pages = Pages::of_this_program(home);
+/// Explains a code, or lists all.
+pub(crate) fn explain(arguments: &Explain) -> i32 {
+    let pages = Pages::of_this_program();
     let Some(code) = &arguments.code else {
         let all = || json(entries().iter().map(|entry| as_json(entry, &pages)).collect());
         print(&if arguments.json { all() } else { list() });

@@ -1,13 +1,13 @@
 //! A run over machines on which agents are started by a launcher: how it spreads, and what becomes of the commands that
 //! start them.
 
-use crate::runtime::{Agents, Expected, Spread};
 use crate::site::own_command;
 use crate::spread::Spreading;
 use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{Machines, PlaceOptions};
 use ligament_model::{LigamentOptions, Resolved};
+use ligament_runtime::{Agents, Expected, Spread};
 use std::path::Path;
 
 /// Agents that a launcher starts, while they run.

@@ -1,10 +1,9 @@
 //! `ligament logs`: the run's log or an instance's output, and with `-f` what is added to it until the run ends.
 
 use crate::arguments::Logs;
-use crate::client::{is_alive, is_here, record_of};
-use crate::peek::Files;
 use crate::shown::Shown;
 use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
+use ligament_runtime::client::{is_alive, is_here, record_of, InstanceFiles};
 use rustix::fs::inotify;
 use std::fs::File;
 use std::path::Path;
@@ -13,10 +12,10 @@ use std::path::Path;
 pub(crate) fn logs(arguments: &Logs) -> i32 {
     let shown = meant(arguments).and_then(|(run, instance)| {
         let Some(instance) = instance else { return show(&run, &run.log(), arguments.follow) };
-        let files = Files::of(&run, instance)?;
+        let files = InstanceFiles::of(&run, instance)?;
         say_if_silent(&run, instance);
         match files.may_be_elsewhere() {
-            true => files.show("output.log", 0, arguments.follow),
+            true => crate::peek::show(&files, "output.log", 0, arguments.follow),
             false => show(&run, &run.output(instance), arguments.follow),
         }
     });

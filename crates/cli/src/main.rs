@@ -1,5 +1,55 @@
-//! The command `ligament`.
+//! The command `ligament`: arguments, words and pictures. What makes and drives a run is `ligament_runtime`'s.
+
+mod agent;
+mod arguments;
+mod attach;
+mod check;
+mod client;
+mod colour;
+mod config;
+mod detach;
+mod ear;
+mod ending;
+mod explain;
+mod job;
+mod launched;
+mod limits;
+mod logs;
+mod pages;
+mod peek;
+mod places;
+mod play;
+mod remote;
+mod run;
+mod runs;
+mod shown;
+mod site;
+mod spread;
+mod submit;
+mod timeline;
+
+use ligament_runtime::{complain, say, say_lines};
+
+/// Exit status: all is done.
+const DONE: i32 = 0;
+/// Exit status: the run failed.
+const FAILED: i32 = 1;
+/// Exit status: bad use, or a bad model.
+const BAD_USE: i32 = 2;
+/// Exit status: interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// Says that a command has failed, as the user wants to read it. Gives back the exit status.
+fn fail(json: bool, error: &str, status: i32) -> i32 {
+    if json {
+        let code = ligament_catalogue::code_of(error);
+        arguments::print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error, "code": code })));
+    } else {
+        complain(error);
+    }
+    status
+}
 
 fn main() {
-    std::process::exit(ligament_cli::main(std::env::args_os()));
+    std::process::exit(arguments::carry_out(std::env::args_os()));
 }

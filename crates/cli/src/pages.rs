@@ -41,12 +41,12 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Those that were installed with this program, below its prefix or `home`; or those of the sources, if it lies in a
-    /// build tree there.
-    pub fn of_this_program(home: Option<&Path>) -> Pages {
+    /// Those that were installed with this program, below its prefix; or those of the sources, if it lies in a build tree
+    /// there.
+    pub fn of_this_program() -> Pages {
         let program = std::env::current_exe().unwrap_or_default();
         let above = || program.ancestors().skip(1);
-        let installed = home.into_iter().chain(above()).map(|prefix| prefix.join("share/doc/ligament"));
+        let installed = above().map(|prefix| prefix.join("share/doc/ligament"));
         let found = installed.chain(above().map(Path::to_path_buf));
         let has_pages = |root: &PathBuf| root.join(FROM).join("errors.md").is_file();
         Pages { root: found.into_iter().find(has_pages) }

@@ -4,13 +4,13 @@ use crate::arguments::{print, Run};
 use crate::check::read;
 use crate::ending::{tell, Telling};
 use crate::launched::Launched;
-use crate::runtime::{check_instance, run_over, RunOptions, Show, Terminal};
 use crate::spread::ByHand;
 use ligament_analysis::{CheckOptions, Files};
 use ligament_launch::site::Site;
 use ligament_launch::Machines;
 use ligament_manager::RunDirectory;
 use ligament_model::Resolved;
+use ligament_runtime::{check_instance, run_over, RunOptions, Show, Terminal};
 use rustix::fs::Mode;
 use rustix::process::umask;
 
@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
         directory: arguments.run_dir.clone(),
         manual: arguments.manual.clone(),
         show,
+        colours: crate::colour::chosen(),
         terminal: Terminal::MayGo,
         model_files: arguments.models.clone(),
         settings: arguments

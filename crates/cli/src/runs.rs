@@ -1,10 +1,9 @@
 //! `ligament runs`: the runs that there are; and their names for shells.
 
 use crate::arguments::print;
-use crate::client::{is_alive, is_halted, is_here, record_of};
-use crate::job::JobRecord;
 use clap_complete::Shell;
 use ligament_manager::{find_run, in_seconds, instances_of, runs_in, Moment, RunDirectory, RunState};
+use ligament_runtime::client::{is_alive, is_halted, is_here, record_of, JobRecord};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

@@ -1,7 +1,7 @@
 //! What programs printed, on its way to standard output: as it is into a file or a pipe, and onto a terminal without control
 //! sequences, which could hide lines or change the terminal.
 
-use ligament_agent::printed::Cleaner;
+use ligament_launch::printed::Cleaner;
 use std::io::{IsTerminal, StdoutLock, Write};
 
 /// Standard output, for the output of programs.

@@ -1,9 +1,9 @@
 //! The arguments of a run over several domains whose agents are started by hand, and what becomes of them.
 
-use crate::runtime::{Agents, Expected, Spread};
 use ligament_launch::PlaceOptions;
 use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
+use ligament_runtime::{Agents, Expected, Spread};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;

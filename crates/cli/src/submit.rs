@@ -1,7 +1,6 @@
 //! `ligament submit`: a run as a job of a batch system.
 
 use crate::arguments::print;
-use crate::job::JobRecord;
 use crate::places::Places;
 use crate::site::own_command;
 use ligament_analysis::{CheckOptions, Files};
@@ -10,6 +9,7 @@ use ligament_launch::site::{find_site, Site, Walltime};
 use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
 use ligament_manager::{Moment, RunDirectory};
 use ligament_model::Resolved;
+use ligament_runtime::client::JobRecord;
 use std::path::{Path, PathBuf};
 
 /// The most nodes that are asked for without being told how many.

@@ -1,7 +1,38 @@
-"""`python -m ligament`: the command `ligament`."""
+"""`python -m ligament`: becomes the command `ligament`, which the wheel brings as a program of its own."""
 
+import importlib.metadata
+import os
+import signal
 import sys
+from pathlib import Path
 
-from ._cli import main
+from ._ligament import _with_code
 
-sys.exit(main())
+
+def program() -> Path:
+    """The program, as the wheel was installed."""
+    try:
+        files = importlib.metadata.files("ligament-coupling") or ()
+    except importlib.metadata.PackageNotFoundError:
+        files = ()  # the package's folder is used as it is
+    for file in files:
+        if file.parts[-2:] == ("bin", "ligament"):
+            return Path(str(file.locate())).resolve()
+    return Path(sys.prefix, "bin", "ligament")
+
+
+def main() -> None:
+    """Does what the command line asks for."""
+    # Python ignores these signals, and what it becomes would go on ignoring them.
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored, signal.SIG_DFL)
+    command = program()
+    try:
+        os.execv(command, [command, *sys.argv[1:]])
+    except OSError as error:
+        why = error.strerror
+        text = f"the command {command} of this package cannot be started: {why}; install the wheel again"
+        sys.exit(f"ligament: {_with_code(text)}")
+
+
+main()

@@ -1,22 +1,19 @@
-//! `ligament timeline` and `ligament profile`: what a run's timeline tells. `trace` writes it for trace viewers, `shares`
-//! divides it into columns, `picture` draws these.
+//! `ligament timeline` and `ligament profile`: what a run's timeline tells, in words and as a picture.
 
 mod picture;
 mod profile;
-mod shares;
-mod trace;
 
 pub(crate) use profile::profile;
 
 use crate::arguments::{print, Timeline as Arguments};
-use crate::client::{record_of, refresh_timeline};
 use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
 use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
+use ligament_runtime::client::{record_of, refresh_timeline};
+use ligament_runtime::shown;
+use ligament_runtime::timeline::{write_trace, MANY};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// More instances than this are shown by component.
-const MANY: usize = 40;
 /// More waits than this are not shown.
 const MOST_WAITS: usize = 25;
 
@@ -61,7 +58,7 @@ impl Told {
 pub(crate) fn timeline(arguments: &Arguments) -> i32 {
     let done = read(&arguments.run).and_then(|told| {
         let path = told.place(arguments.output.as_ref(), "trace.json");
-        let write = |out: &mut dyn Write| trace::write(&told.timeline, &told.record, out);
+        let write = |out: &mut dyn Write| write_trace(&told.timeline, &told.record, out);
         write_file(&path, write).map(|()| (told, path))
     });
     let (told, path) = match done {
@@ -122,13 +119,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result
 
 /// Whether standard output takes colours.
 fn colours() -> bool {
-    crate::colour::wanted(std::io::stdout().is_terminal())
-}
-
-/// A path as seen from here, if that is shorter.
-fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+    crate::colour::chosen().wanted(std::io::stdout().is_terminal())
 }
 
 /// For what somebody waited, in words.

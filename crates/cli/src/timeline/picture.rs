@@ -1,7 +1,7 @@
 //! The picture of a run: a row for each instance or component, wall time from left to right, in SVG.
 
-use super::shares::{Row, Times, KINDS};
 use ligament_manager::in_seconds;
+use ligament_runtime::timeline::{Row, Times, KINDS};
 use std::fmt::Write;
 
 /// Colours of `KINDS` that people with any colour vision can tell apart (Okabe & Ito, "Color Universal Design", 2008).

@@ -1,11 +1,12 @@
 //! `ligament profile`: the picture of a run, and the same in a few lines for the terminal.
 
 use super::picture::{draw, Around};
-use super::shares::{rows, Row, KINDS};
-use super::{colours, json_of, percent, read, refuse, shown, write_file, Told};
+use super::{colours, json_of, percent, read, refuse, write_file, Told};
 use crate::arguments::{print, Profile};
 use ligament_manager::in_seconds;
 use ligament_manager::timeline::Timeline;
+use ligament_runtime::shown;
+use ligament_runtime::timeline::{rows, Row, KINDS, MANY};
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
@@ -54,7 +55,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
 /// How many rows there are if all are shown.
 fn count(timeline: &Timeline) -> usize {
     match timeline.lanes.len() {
-        n if n <= super::MANY => n,
+        n if n <= MANY => n,
         _ => timeline.lanes.iter().map(|lane| &lane.component).collect::<HashSet<_>>().len(),
     }
 }

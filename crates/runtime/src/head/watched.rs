@@ -167,7 +167,7 @@ impl Runtime<'_> {
         self.view = None;
         let left = ligament_launch::leave_terminal(&self.directory.printed());
         self.journal.note(Event::TerminalGone);
-        let name = crate::ending::called(&self.directory);
+        let name = crate::called(&self.directory);
         self.log.add(
             Level::Info,
             "run",

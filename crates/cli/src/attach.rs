@@ -2,24 +2,17 @@
 //! alone. All that is looked at is the run directory and the queue, so it does not matter which begins first, how many
 //! look, or on which machine.
 
-mod queue;
-mod snapshots;
-mod tail;
-
-pub(crate) use snapshots::Snapshots;
-
 use crate::arguments::print;
-use crate::client::{halted_in_words, is_alive, is_halted, is_here, record_of};
 use crate::ear::Ear;
-use crate::ending::{called, tell, Telling};
-use crate::job::JobRecord;
-use crate::view::View;
+use crate::ending::{tell, Telling};
 use ligament_launch::site::find_site;
 use ligament_manager::{find_run, Entry, Event, Journal, Moment, RunDirectory, RunRecord, RunState};
-use queue::Queue;
+use ligament_runtime::client::{
+    halted_in_words, is_alive, is_halted, is_here, record_of, JobRecord, Queue, Snapshots, Tail,
+};
+use ligament_runtime::{called, View, LAST_LINES};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant, UNIX_EPOCH};
-use tail::Tail;
 
 /// How often the run directory is looked at. On a shared file system nothing tells of another machine's changes.
 const LOOK: Duration = Duration::from_millis(250);
@@ -31,8 +24,6 @@ const GUARD: Duration = Duration::from_secs(5);
 const SILENT: Duration = Duration::from_secs(30);
 /// Warnings from before that are shown.
 const EARLIER: usize = 10;
-/// Lines of the job's own output that are shown when the run has not begun.
-const LAST_LINES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Attach {
@@ -109,7 +100,7 @@ impl<'a> Attached<'a> {
             run,
             json,
             queue: job.map(Queue::of),
-            screen: if json { None } else { View::on_terminal() },
+            screen: if json { None } else { View::on_terminal(crate::colour::chosen()) },
             log: Tail::of(run.log()),
             journal: Tail::of(run.journal()),
             up: false,
@@ -226,7 +217,7 @@ impl<'a> Attached<'a> {
             // Somebody else's run: what can be read of it is its log.
             self.screen = None;
         }
-        let Some(json) = self.snapshots.next() else { return };
+        let Some(json) = self.snapshots.news() else { return };
         if let (Some(screen), Ok(now)) = (&mut self.screen, serde_json::from_value::<RunRecord>(json)) {
             let seconds = now.duration.unwrap_or_default();
             screen.draw(&now.run, seconds, &now.instances, self.since.elapsed().as_nanos() as u64);

@@ -6,7 +6,7 @@ use crate::files::{Arriving, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Carrier, Heard};
 use ligament_launch::staging::{give, no_room, Room};
-use ligament_manager::workdir_in;
+use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Input, Part};
@@ -115,7 +115,7 @@ fn await_head(
             }
             Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),
             Call::Interrupted | Call::HungUp => {
-                return Err(Unready { why: "it was interrupted".to_owned(), status: crate::INTERRUPTED })
+                return Err(Unready { why: "it was interrupted".to_owned(), state: RunState::Interrupted })
             }
             Call::Heard(_) | Call::Nothing => continue,
         };

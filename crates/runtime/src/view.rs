@@ -1,5 +1,6 @@
 //! The view on a terminal while a model runs: one line for each component, drawn again in place.
 
+use crate::Colours;
 use ligament_manager::{component_of, in_bytes, in_count, in_seconds, InstanceRecord, Standing};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -9,7 +10,7 @@ const BAR: usize = 16;
 const WINDOW: usize = 6;
 
 /// What is on the screen.
-pub(crate) struct View {
+pub struct View {
     lines: usize,
     /// Time in ns, and all messages and bytes sent until then.
     history: VecDeque<(u64, u64, u64)>,
@@ -33,10 +34,10 @@ impl Group<'_> {
 
 impl View {
     /// A view, if standard error is a terminal that can move its cursor.
-    pub fn on_terminal() -> Option<View> {
+    pub fn on_terminal(colours: Colours) -> Option<View> {
         let able =
             std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        able.then(|| View { lines: 0, history: VecDeque::new(), colour: crate::colour::wanted(true) })
+        able.then(|| View { lines: 0, history: VecDeque::new(), colour: colours.wanted(true) })
     }
 
     /// Takes it off the screen.

@@ -1,8 +1,8 @@
 //! What the agent of the head asks for, and what it tells.
 
 use super::{Runtime, ToStart, REDRAW};
-use crate::client::of_instances;
 use crate::observe::{gained, see_stopped, see_threads};
+use crate::of_instances;
 use ligament_agent::{
     Drain, Gained, Guard, Heard, Host, Link, Order, Peek, Report, RunView, Started, State, Wish,
 };

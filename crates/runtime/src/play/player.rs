@@ -13,7 +13,7 @@ const MOST_SURPRISES: usize = 20;
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub struct Verdict {
     /// Messages that came as expected.
     pub right: usize,
     /// What differs: line of the case, or 0, and text.
@@ -27,7 +27,7 @@ impl Verdict {
         serde_json::json!({ "right": self.right, "wrong": wrong })
     }
 
-    pub fn from_json(text: &str) -> Option<Verdict> {
+    pub(super) fn from_json(text: &str) -> Option<Verdict> {
         let json: serde_json::Value = serde_json::from_str(text).ok()?;
         let wrong = json["wrong"].as_array()?.iter().map(|row| {
             (row["line"].as_u64().unwrap_or(0) as u32, row["text"].as_str().unwrap_or_default().to_owned())
@@ -36,8 +36,12 @@ impl Verdict {
     }
 }
 
-/// Plays a case, as the instance that the environment names. What was found goes to the file `result`.
-pub(super) fn play(case: &Path, result: &Path, patience: Duration) -> Result<(), String> {
+/// Is the player in a run: plays a case, as the instance that the environment names. What was found goes to the file
+/// `result`.
+///
+/// # Errors
+/// The case cannot be read, or the run not be joined.
+pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), String> {
     let text = ligament_model::read_text(case).map_err(|error| format!("{}: {error}", case.display()))?;
     let case = read_case(&text, &case.display().to_string())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;

@@ -1,6 +1,6 @@
 //! The job of a run in its queue.
 
-use crate::job::JobRecord;
+use super::JobRecord;
 use ligament_launch::jobs::{self, JobState};
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const ASK: Duration = Duration::from_secs(2);
 
 /// What is known of a job.
-pub(super) struct Queue<'a> {
+pub struct Queue<'a> {
     job: &'a JobRecord,
     asked: Option<Instant>,
     said: String,

@@ -14,7 +14,7 @@ const ASK: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Who watches.
-pub(crate) struct Snapshots {
+pub struct Snapshots {
     watched: PathBuf,
     status: PathBuf,
     /// When the manager was told, if it could be.
@@ -38,7 +38,7 @@ impl Snapshots {
             last: None,
             heard: Instant::now(),
         };
-        new.next();
+        new.news();
         new
     }
 
@@ -77,7 +77,7 @@ impl Snapshots {
     }
 
     /// How the run stands, as `ligament status --json` says it, if that is new.
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn news(&mut self) -> Option<Value> {
         let text = std::fs::read_to_string(&self.status).ok()?;
         let json: Value = serde_json::from_str(&text).ok()?;
         let at = json["at"].as_str()?.to_owned();
@@ -94,7 +94,7 @@ impl Snapshots {
         let until = Instant::now() + time;
         self.ask();
         while self.asked() && Instant::now() < until {
-            if let Some(json) = self.next() {
+            if let Some(json) = self.news() {
                 return Some(json);
             }
             std::thread::sleep(LOOK);

@@ -5,13 +5,13 @@ use super::MANY;
 use ligament_manager::timeline::{Activity, Lane, Sums, Timeline};
 
 /// What is told apart, in the order in which it is drawn and listed.
-pub(super) const KINDS: [&str; 4] = ["compute", "wait", "send", "receive"];
+pub const KINDS: [&str; 4] = ["compute", "wait", "send", "receive"];
 
 /// Time spent on each of `KINDS`, ns.
-pub(super) type Times = [f64; KINDS.len()];
+pub type Times = [f64; KINDS.len()];
 
 /// A row of the picture.
-pub(super) struct Row {
+pub struct Row {
     pub name: String,
     /// For each column the part of it spent on each kind, of each instance on average; not more than 1 together.
     pub columns: Vec<Times>,
@@ -68,7 +68,7 @@ fn add(timeline: &Timeline, lane: &Lane, column: f64, columns: &mut [Times]) {
 }
 
 /// The rows: one for each instance, or for each component if there are many, and at most `most` of them.
-pub(super) fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
+pub fn rows(timeline: &Timeline, columns: usize, most: usize) -> Vec<Row> {
     let end = timeline.end().max(1);
     let column = end as f64 / columns as f64;
     let mut rows = Vec::new();

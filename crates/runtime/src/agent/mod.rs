@@ -1,51 +1,59 @@
 //! `ligament agent`: the agent of a domain that is not the head's. It joins a run, starts what it is told to start, tells
-//! the head what happens, and goes when the head says so, or is gone. `host` is what the agent's driver asks for. Where the
-//! run directory is not to be seen, `stage` has the inputs sent before instances start, and `left` says what they leave.
+//! the head what happens, and goes when the head says so, or is gone. `domain` is what the agent's driver asks for. Where the
+//! run directory is not to be seen, `inputs` has the inputs sent before instances start, and `left` says what they leave.
 
-mod host;
+mod domain;
+mod inputs;
 mod launcher;
 mod left;
-mod stage;
 
-use crate::arguments::Agent;
+use crate::head::MARKER;
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call, STREAMS};
-use crate::runtime::MARKER;
-use host::Domain;
+use domain::Domain;
+use inputs::{await_start, Inputs};
 use ligament_agent::domains::told_plan;
 use ligament_agent::memory::Spare;
 use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
 use ligament_launch::Loss;
-use ligament_net::{Event, Invitation, LastWord, Listener, Net};
+use ligament_manager::RunState;
+use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
-use stage::{await_start, Inputs};
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Variables from which a task that a launcher has started knows which of several it is, from 0.
-const RANKS: [&str; 4] = ["SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"];
-
 /// How often it is looked whether what started this agent is still there.
 const GLANCE: Duration = Duration::from_millis(250);
 
-/// Takes part in a run.
-pub(crate) fn agent(arguments: &Agent) -> i32 {
-    match take_part(arguments) {
-        Ok(status) => status,
-        Err(why) => {
-            crate::complain(&why);
-            crate::FAILED
-        }
-    }
+/// How an agent takes part in a run.
+#[derive(Debug)]
+pub struct AgentOptions {
+    pub invitation: Invitation,
+    /// The number of its domain, from 1 on.
+    pub domain: u32,
+    /// Cores for instances; none: all that this process may use.
+    pub cores: Option<u32>,
+    /// Where instances have their files; none: in the run directory if it is to be seen from here, else in TMPDIR.
+    pub scratch: Option<PathBuf>,
+    /// Where other domains reach this one.
+    pub listen: Listen,
+    /// For how long the head may be cut off before this domain ends.
+    pub patience: Duration,
+    /// Whether nothing is shown but errors and warnings.
+    pub quiet: bool,
+    /// Whether it ends when whoever reads what it prints is gone.
+    pub launched: bool,
 }
 
-fn take_part(arguments: &Agent) -> Result<i32, String> {
-    let me = number(arguments)?;
-    let invitation = read_invitation(&arguments.join)?;
+/// Takes part in a run to its end; how it ended here.
+///
+/// # Errors
+/// It cannot take part, and why.
+pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
+    let (me, invitation) = (options.domain, &options.invitation);
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
@@ -66,10 +74,9 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     };
     let mut guard = Guard::start(lost)
         .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
-    let listener =
-        Listener::bind(&arguments.listening.listen()).map_err(|error| format!("--listen: {error}"))?;
+    let listener = Listener::bind(&options.listen).map_err(|error| format!("--listen: {error}"))?;
     let addresses = listener.addresses();
-    let mut net = Net::with_last_word(&last_word, tuning(arguments.patience));
+    let mut net = Net::with_last_word(&last_word, tuning(options.patience));
     net.listen(listener);
     let (carrier, mut heard) = connect(net)?;
     carrier.dial(0, invitation.head.clone(), STREAMS);
@@ -77,27 +84,27 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
         host: host.clone(),
-        cores: arguments.cores.unwrap_or_else(own_cores),
+        cores: options.cores.unwrap_or_else(own_cores),
         memory: Spare::now().bytes,
         addresses: addresses.iter().map(ToString::to_string).collect(),
         pid: std::process::id(),
-        scratch: scratch(arguments).to_string_lossy().into_owned(),
+        scratch: scratch(&options).to_string_lossy().into_owned(),
     };
     carrier.control(0, to_bytes(&FromAgent::Join(join)));
-    if !arguments.quiet {
+    if !options.quiet {
         let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
         eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
     }
-    let begin = match await_begin(me, &invitation, arguments.launched, &carrier, &mut heard) {
+    let begin = match await_begin(me, invitation, options.launched, &carrier, &mut heard) {
         Ok(begin) => begin,
-        Err(Unready { why, status }) => {
+        Err(Unready { why, state }) => {
             crate::complain(&why);
             farewell(&carrier, heard, std::iter::once(0));
-            return Ok(status);
+            return Ok(state);
         }
     };
     let (plan, placement) = told_plan(&begin.plan);
-    let (home, is_shared) = home_of(&begin, arguments);
+    let (home, is_shared) = home_of(&begin, &options);
     let prepared = begin_paths(&carrier, &begin, me, &placement).map_err(Unready::failed).and_then(|()| {
         if !is_shared {
             guard.notes(home.to_string_lossy().into_owned());
@@ -111,18 +118,18 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         if !begin.inputs.is_empty() {
             await_start(&mut heard)?;
         }
-        Ok(if arguments.launched { domain.with_launcher() } else { domain })
+        Ok(if options.launched { domain.with_launcher() } else { domain })
     });
     let mut domain = match prepared {
         Ok(domain) => domain,
-        Err(Unready { why, status }) => {
+        Err(Unready { why, state }) => {
             if !is_shared {
                 let _ = std::fs::remove_dir_all(&home);
             }
             carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
             farewell(&carrier, heard, std::iter::once(0));
             crate::complain(&why);
-            return Ok(status);
+            return Ok(state);
         }
     };
     let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &placement, me };
@@ -141,19 +148,19 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     Ok(match (outcome, ending.reason) {
         (Outcome::Failed(_), Some(why)) => {
             crate::complain(&format!("the run {} failed: {why}", invitation.run));
-            crate::FAILED
+            RunState::Failed
         }
-        (Outcome::Failed(_) | Outcome::Stopped, _) => crate::FAILED,
-        (Outcome::Interrupted, _) => crate::INTERRUPTED,
+        (Outcome::Failed(_) | Outcome::Stopped, _) => RunState::Failed,
+        (Outcome::Interrupted, _) => RunState::Interrupted,
         (Outcome::Done, _) => match ending.kept {
             Some(place) => {
                 crate::complain(&format!(
                     "the run directory has no room for all that its instances left here; it stays in {}",
                     place.display()
                 ));
-                crate::FAILED
+                RunState::Failed
             }
-            None => crate::DONE,
+            None => RunState::Done,
         },
     })
 }
@@ -163,48 +170,19 @@ fn stays(host: &str, scratch: &str) -> String {
     format!("what its instances have written stays on {host} in {scratch}")
 }
 
-/// Which domain this is.
-fn number(arguments: &Agent) -> Result<u32, String> {
-    if let Some(number) = arguments.domain {
-        return Ok(number);
-    }
-    for name in RANKS {
-        let Some(rank) = std::env::var(name).ok() else { continue };
-        let rank: u32 =
-            rank.parse().map_err(|_| format!("{name} is \"{rank}\", which is no number of a task; say with --domain N, from 1 on, which domain this is"))?;
-        return rank.checked_add(1).ok_or_else(|| {
-            format!("{name} is {rank}, which is too large for a number of a task; give --domain N")
-        });
-    }
-    Err(format!(
-        "which domain is this? Give --domain N, from 1 on, or start it by srun or mpirun (none of {} is set)",
-        RANKS.join(", ")
-    ))
-}
-
-fn read_invitation(from: &Path) -> Result<Invitation, String> {
-    if from != Path::new("-") {
-        return Invitation::read(from).map_err(|error| error.to_string());
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().take(1 << 20).read_to_string(&mut text);
-    read.map_err(|error| format!("the invitation cannot be read from the standard input: {error}"))?;
-    Invitation::from_text(&text).map_err(|error| format!("standard input: {error}"))
-}
-
-fn scratch(arguments: &Agent) -> PathBuf {
-    arguments.scratch.clone().unwrap_or_else(std::env::temp_dir)
+fn scratch(options: &AgentOptions) -> PathBuf {
+    options.scratch.clone().unwrap_or_else(std::env::temp_dir)
 }
 
 /// Where the files of the run are for this agent, and whether that is the run directory itself.
-fn home_of(begin: &Begin, arguments: &Agent) -> (PathBuf, bool) {
+fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
     let directory = PathBuf::from(&begin.directory);
     let seen = std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|marker| marker == begin.marker);
-    match seen && arguments.scratch.is_none() {
+    match seen && options.scratch.is_none() {
         true => (directory, true),
         false => {
             let name = format!("ligament-{}-{}", begin.plan.run, std::process::id());
-            (scratch(arguments).join(name), false)
+            (scratch(options).join(name), false)
         }
     }
 }
@@ -216,15 +194,15 @@ fn make_scratch(home: &Path) -> Result<(), String> {
     made.map_err(|error| format!("the directory {} cannot be made: {error}", home.display()))
 }
 
-/// Why this agent does not begin, and the exit status.
+/// Why this agent does not begin, and what that makes of its part of the run.
 struct Unready {
     why: String,
-    status: i32,
+    state: RunState,
 }
 
 impl Unready {
     fn failed(why: String) -> Unready {
-        Unready { why, status: crate::FAILED }
+        Unready { why, state: RunState::Failed }
     }
 }
 
@@ -247,7 +225,7 @@ fn await_begin(
             Call::Interrupted | Call::HungUp => {
                 carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
                 let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
-                return Err(Unready { why, status: crate::INTERRUPTED });
+                return Err(Unready { why, state: RunState::Interrupted });
             }
             Call::Heard(Heard::Control { from: 0, bytes }) => match from_bytes::<FromHead>(&bytes) {
                 Ok(FromHead::Begin(begin)) => {

@@ -1,25 +1,27 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
-//! and view. `prepare` makes ready, `stage` brings inputs to where instances run, `host` is what the agent asks for,
-//! `watched` what others see of the run while it goes on, `spread` is the rest of a run over several domains, `brought` what
+//! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks for,
+//! `watched` what others see of the run while it goes on, `domains` is the rest of a run over several domains, `brought` what
 //! comes back from there, `peeks` what people want to see of it meanwhile, `why` what the reason of a failure says.
 //! Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
+mod agent;
 mod brought;
-mod host;
+mod domains;
+mod inputs;
 mod peeks;
 mod prepare;
-mod spread;
-mod stage;
 mod watched;
 mod why;
 
+pub use domains::{Agents, Spread};
+pub(crate) use domains::{INVITATION, MARKER};
 pub use ligament_launch::agents::Expected;
-pub use spread::{Agents, Spread};
-pub(crate) use spread::{INVITATION, MARKER};
 
 use crate::strangers::Strangers;
 use crate::view::View;
+use crate::Colours;
 use brought::Brought;
+use domains::{Abroad, Secrets, Unready};
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
 use ligament_launch::staging::Inputs;
 use ligament_launch::{Command, Ran};
@@ -30,7 +32,6 @@ use ligament_manager::{
 };
 use ligament_model::Resolved;
 use peeks::Peeks;
-use spread::{Abroad, Secrets, Unready};
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ use watched::Watched;
 /// How often the view is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
 /// Lines of an instance's output that are shown when it fails.
-pub(crate) const LAST_LINES: usize = 20;
+pub const LAST_LINES: usize = 20;
 
 /// How a run is to be made.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +53,8 @@ pub struct RunOptions {
     pub manual: Vec<String>,
     /// What is shown while it runs.
     pub show: Show,
+    /// Whether the view has colours.
+    pub colours: Colours,
     /// What becomes of it without its terminal.
     pub terminal: Terminal,
     /// The files that the model was read from.
@@ -121,13 +124,6 @@ pub struct RunResult {
     pub directory: PathBuf,
     /// Which instance failed first, if one did, and the last lines that it printed.
     pub failed: Option<(String, Vec<String>)>,
-}
-
-impl RunResult {
-    /// The exit status that says it: 0 done, 1 failed or stopped, 130 interrupted.
-    pub fn exit_status(&self) -> i32 {
-        crate::ending::exit_status(self.record.state)
-    }
 }
 
 /// Runs a model to its end. The calling thread must last as long, since the instances' processes die with it.
@@ -276,7 +272,7 @@ fn begin(
     directory.write("model.ymmsl", &std::mem::take(&mut options.model_text))?;
     let settings: String = model.settings.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
     directory.write("settings.yaml", &settings)?;
-    let view = (options.show == Show::View).then(View::on_terminal).flatten();
+    let view = (options.show == Show::View).then(|| View::on_terminal(options.colours)).flatten();
     let shown_from = match options.show {
         Show::Nothing => None,
         _ if view.is_some() => None,

@@ -1,163 +1,151 @@
-//! `ligament play`: one submodel alone, fed from a case file, its answers compared with what the case expects. The run has
-//! two instances: the submodel, and a player (`player.rs`), which is this command once more.
+//! One submodel alone, fed from a case file, its answers compared with what the case expects. The run has two instances:
+//! the submodel, and a player (`player.rs`), which is the command `ligament` once more.
 
 mod case;
 mod compare;
 mod player;
 mod values;
 
-use crate::arguments::print;
-use crate::runtime::{run_over, RunOptions, Show, Terminal};
+pub use player::{play_part, Verdict};
+
+use crate::{run_over, RunOptions, RunResult, Show, Terminal};
 use case::{read_case, Case};
 use ligament_analysis::{check_configuration, CheckOptions, Files};
-use ligament_manager::{RunDirectory, RunState};
+use ligament_manager::RunState;
 use ligament_model::{Configuration, Operator, Problem, Resolved};
-use player::Verdict;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Try one submodel alone: feed it from a case file, and compare what it answers.
-///
-/// Needs no model file and no other code. The exit status is 0 if all answers are as expected, 1 if not.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Play {
-    /// The case: messages for the submodel, and the answers that it is to give.
+/// The submodel's name in its run.
+pub const SUBMODEL: &str = "submodel";
+
+/// How a case is played.
+#[derive(Debug)]
+pub struct PlayOptions {
+    /// The case file.
     pub case: PathBuf,
     /// The program of the submodel, with its arguments.
-    #[arg(last = true, required_unless_present = "manual", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-    /// Do not start the submodel: it will be started by hand with `ligament join`, for example in a debugger.
-    #[arg(long)]
-    pub manual: bool,
+    /// Whether the submodel is started by hand; then it needs no program.
+    pub by_hand: bool,
+    /// The command `ligament`, which is the player's program.
+    pub ligament: PathBuf,
     /// How long to wait for each answer.
-    #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
     pub timeout: Duration,
-    /// Where to put the run directory [default: a temporary one, kept only if something differs].
-    #[arg(long, value_name = "DIR")]
-    pub run_dir: Option<PathBuf>,
-    /// Print what was found as JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// The run directory; without it, a temporary one, which stays only if something differs.
+    pub directory: Option<PathBuf>,
 }
 
-/// The player's instance; `ligament play` starts it.
-#[derive(Debug, clap::Args)]
-pub(crate) struct PlayPart {
-    pub case: PathBuf,
-    pub result: PathBuf,
-    /// Seconds.
-    pub patience: f64,
+/// A case that is ready to be played.
+#[derive(Debug)]
+pub struct Play {
+    model: Resolved,
+    model_text: String,
+    place: Place,
+    /// Whether the run directory was asked for, so that it stays.
+    is_kept: bool,
+    by_hand: bool,
+    expected: usize,
 }
 
-/// The submodel's name in its run.
-const SUBMODEL: &str = "submodel";
+/// What came of it.
+#[derive(Debug)]
+pub struct Played {
+    pub verdict: Verdict,
+    /// How many messages the case expects.
+    pub expected: usize,
+    /// Whether the run failed, and not only the comparison.
+    pub failed: bool,
+    pub run: RunResult,
+}
 
-/// Plays a case.
-pub(crate) fn play(arguments: &Play) -> i32 {
-    match played(arguments) {
-        Ok(status) => status,
-        Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
+impl Played {
+    /// Whether all was as expected.
+    pub fn is_right(&self) -> bool {
+        !self.failed && self.verdict.wrong.is_empty()
     }
 }
 
-/// Is the player in a run.
-pub(crate) fn part(arguments: &PlayPart) -> i32 {
-    let patience = Duration::try_from_secs_f64(arguments.patience).unwrap_or(Duration::from_secs(60));
-    match player::play(&arguments.case, &arguments.result, patience) {
-        Ok(()) => crate::DONE,
-        Err(error) => crate::fail(false, &error, crate::FAILED),
+impl Play {
+    /// Reads a case and makes its run ready.
+    ///
+    /// # Errors
+    /// What is wrong with the case, the program or the place.
+    pub fn prepare(options: &PlayOptions) -> Result<Play, String> {
+        let name = options.case.display().to_string();
+        let text = ligament_model::read_text(&options.case)
+            .map_err(|error| format!("the case {name} cannot be read: {error}"))?;
+        let case = read_case(&text, &name)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        let case_file = std::path::absolute(&options.case).map_err(|error| format!("{name}: {error}"))?;
+        let place = Place::new(options.directory.as_deref())?;
+        let text = model_text(&case, options, &case_file, &place.result);
+        let made = text.and_then(|text| resolved(&text).map(|model| (text, model)));
+        let (model_text, model) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                place.clear();
+                return Err(error);
+            }
+        };
+        Ok(Play {
+            model,
+            model_text,
+            place,
+            is_kept: options.directory.is_some(),
+            by_hand: options.by_hand,
+            expected: case.steps.iter().filter(|step| !step.to).count(),
+        })
     }
-}
 
-fn played(arguments: &Play) -> Result<i32, String> {
-    let name = arguments.case.display().to_string();
-    let text = ligament_model::read_text(&arguments.case)
-        .map_err(|error| format!("the case {name} cannot be read: {error}"))?;
-    let case = match read_case(&text, &name) {
-        Ok(case) => case,
-        Err(problems) => {
-            let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            return Err(texts.join("\n"));
-        }
-    };
-    let case_file = std::path::absolute(&arguments.case).map_err(|error| format!("{name}: {error}"))?;
-    let place = Place::new(arguments.run_dir.as_deref())?;
-    let text = model_text(&case, arguments, &case_file, &place.result);
-    let (model_text, model) = match text.and_then(|text| resolved(&text).map(|model| (text, model))) {
-        Ok(made) => made,
-        Err(error) => {
+    /// The directory of the run.
+    pub fn directory(&self) -> &Path {
+        &self.place.run
+    }
+
+    /// Makes the run. Of a temporary directory nothing stays, unless something differs.
+    ///
+    /// # Errors
+    /// The run could not begin.
+    pub fn run(self) -> Result<Played, String> {
+        let Play { model, model_text, place, is_kept, by_hand, expected } = self;
+        let options = RunOptions {
+            directory: Some(place.run.clone()),
+            manual: if by_hand { vec![SUBMODEL.to_owned()] } else { Vec::new() },
+            show: Show::Nothing,
+            terminal: Terminal::EndsRun,
+            model_text,
+            ..RunOptions::default()
+        };
+        ligament_launch::adopt_orphans();
+        let run = match run_over(&model, options, None, None) {
+            Ok(run) => run,
+            Err(error) => {
+                place.clear();
+                return Err(error);
+            }
+        };
+        let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
+        let (verdict, failed) = match verdict {
+            // That the run failed is the player's doing.
+            Some(verdict) if !verdict.wrong.is_empty() => (verdict, false),
+            Some(verdict) => (verdict, run.record.state != RunState::Done),
+            None => (Verdict::default(), true),
+        };
+        let played = Played { verdict, expected, failed, run };
+        // Where something differs the run stays to be looked at.
+        if played.is_right() || is_kept || played.run.record.state == RunState::Interrupted {
             place.clear();
-            return Err(error);
         }
-    };
-    let options = RunOptions {
-        directory: Some(place.run.clone()),
-        manual: if arguments.manual { vec![SUBMODEL.to_owned()] } else { Vec::new() },
-        show: Show::Nothing,
-        for_group: false,
-        settings: Vec::new(),
-        terminal: Terminal::EndsRun,
-        model_files: Vec::new(),
-        model_text,
-    };
-    if arguments.manual {
-        crate::say(&format!("start the submodel: ligament join {} {SUBMODEL} -- PROGRAM", place.run.display()));
+        Ok(played)
     }
-    ligament_launch::adopt_orphans();
-    let result = match run_over(&model, options, None, None) {
-        Ok(result) => result,
-        Err(error) => {
-            place.clear();
-            return Err(error);
-        }
-    };
-    let verdict = std::fs::read_to_string(&place.result).ok().and_then(|text| Verdict::from_json(&text));
-    let run = RunDirectory::open(&result.directory);
-    let record = &result.record;
-    if record.state == RunState::Interrupted {
-        place.clear();
-        return Ok(crate::INTERRUPTED);
-    }
-    let (verdict, failed) = match verdict {
-        // That the run failed is the player's doing.
-        Some(verdict) if !verdict.wrong.is_empty() => (verdict, false),
-        Some(verdict) => (verdict, record.state != RunState::Done),
-        None => (Verdict::default(), true),
-    };
-    let expected = case.steps.iter().filter(|step| !step.to).count();
-    let right = !failed && verdict.wrong.is_empty();
-    if arguments.json {
-        let mut json = verdict.to_json();
-        json["ok"] = right.into();
-        json["expected"] = expected.into();
-        json["reason"] = record.reason.clone().filter(|_| failed).into();
-        json["run_directory"] =
-            (!right || arguments.run_dir.is_some()).then(|| result.directory.display().to_string()).into();
-        print(&format!("{json}\n"));
-    } else if failed {
-        crate::ending::tell(&run, record, crate::ending::Telling::Errors);
-    } else {
-        for (line, what) in &verdict.wrong {
-            let place = if *line > 0 { format!("{name}:{line}") } else { name.clone() };
-            print(&format!("{place}: {what}\n"));
-        }
-        let messages = |n: usize| if n == 1 { "1 message".to_owned() } else { format!("{n} messages") };
-        print(&format!("{} of {} as expected\n", verdict.right, messages(expected)));
-        if !right {
-            print(&format!("run directory: {}\n", crate::ending::shown(&result.directory)));
-        }
-    }
-    // Where something differs the run stays to be looked at.
-    if right || arguments.run_dir.is_some() {
-        place.clear();
-    }
-    Ok(if right { crate::DONE } else { crate::FAILED })
 }
 
 /// Where the run is, and what comes of it.
+#[derive(Debug)]
 struct Place {
     run: PathBuf,
     result: PathBuf,
@@ -191,7 +179,7 @@ impl Place {
 }
 
 /// The model of submodel and player, in yMMSL.
-fn model_text(case: &Case, arguments: &Play, case_file: &Path, result: &Path) -> Result<String, String> {
+fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Path) -> Result<String, String> {
     let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: play\n  components:\n");
     let mut component = |name: &str, ports: &[(&str, Vec<&str>)]| {
         let _ = write!(text, "    {name}:\n      implementation: {name}\n      ports:\n");
@@ -222,12 +210,11 @@ fn model_text(case: &Case, arguments: &Play, case_file: &Path, result: &Path) ->
         }
     }
     text.push_str("implementations:\n");
-    let own = crate::site::own_command();
-    let patience = arguments.timeout.as_secs_f64().to_string();
+    let patience = options.timeout.as_secs_f64().to_string();
     let words =
         ["play-part".into(), case_file.as_os_str().to_owned(), result.as_os_str().to_owned(), patience.into()];
-    program(&mut text, "player", own.as_os_str(), &words)?;
-    if let Some((first, rest)) = arguments.program.split_first() {
+    program(&mut text, "player", options.ligament.as_os_str(), &words)?;
+    if let Some((first, rest)) = options.program.split_first() {
         program(
             &mut text,
             SUBMODEL,

@@ -2,7 +2,7 @@
 //! record.
 
 use crate::client::record_of;
-use crate::runtime::INVITATION;
+use crate::head::INVITATION;
 use ligament_launch::Loss;
 use ligament_manager::{Event, Journal, Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
 use std::time::Instant;

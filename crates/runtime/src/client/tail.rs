@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// What has been read of it. It is opened anew at every look: a network's file system may show of a file that is open what
 /// it was a while ago.
-pub(super) struct Tail {
+pub struct Tail {
     path: PathBuf,
     inode: Option<u64>,
     read: u64,

@@ -36,7 +36,7 @@ impl Events<'_> {
 }
 
 /// Writes a timeline.
-pub(super) fn write(timeline: &Timeline, record: &RunRecord, out: &mut dyn Write) -> Result<()> {
+pub fn write(timeline: &Timeline, record: &RunRecord, out: &mut dyn Write) -> Result<()> {
     let about = serde_json::json!({
         "run": timeline.header.run,
         "model": timeline.header.model,

@@ -1,0 +1,100 @@
+//! The files of an instance, on whatever machine it runs: while the run is under way from its head where that is needed,
+//! else from the run directory.
+
+use super::{is_alive, is_here, peek_at, record_of};
+use crate::files::see;
+use ligament_manager::{no_such_instance, RunDirectory, RunState};
+use ligament_wire::peek::{Sight, MOST};
+use std::time::Duration;
+
+/// How long who asks a run that does not answer waits between looks whether it is over, and how often it looks.
+const OFTEN: Duration = Duration::from_millis(250);
+const WHILE_IT_ENDS: u32 = 8;
+
+/// The files of an instance, wherever they are.
+pub struct InstanceFiles<'a> {
+    run: &'a RunDirectory,
+    instance: &'a str,
+}
+
+impl<'a> InstanceFiles<'a> {
+    /// Of an instance that the run has.
+    ///
+    /// # Errors
+    /// The run has none of this name; says which it has.
+    pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<InstanceFiles<'a>, String> {
+        // A name with a slash would lead elsewhere.
+        if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
+            return Ok(InstanceFiles { run, instance });
+        }
+        Err(no_such_instance(run, instance))
+    }
+
+    /// Whether they may be elsewhere than in the run directory now.
+    pub fn may_be_elsewhere(&self) -> bool {
+        record_of(self.run).is_ok_and(|record| {
+            record.state == RunState::Running && record.domains.iter().any(|domain| domain.scratch.is_some())
+        })
+    }
+
+    /// What there is at a path, and whether more may come.
+    pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), String> {
+        let here = || see(&self.run.home(self.instance), path, offset, most);
+        // One that has not begun, or whose record is being written.
+        let Ok(record) = record_of(self.run) else { return Ok((here(), true)) };
+        if record.state != RunState::Running {
+            return Ok((here(), false));
+        }
+        if !self.may_be_elsewhere() {
+            let runs = !is_here(&record) || is_alive(record.pid);
+            return Ok((here(), runs));
+        }
+        let asked = || peek_at(self.run, &record, self.instance, path, offset, most);
+        let mut seen = asked();
+        for _ in 0..WHILE_IT_ENDS {
+            if seen.is_ok() {
+                break;
+            }
+            // A run that ends just now answers nobody, and has not written down yet that it is over.
+            if record_of(self.run).is_ok_and(|now| now.state != RunState::Running) {
+                return Ok((here(), false));
+            }
+            std::thread::sleep(OFTEN);
+            seen = asked();
+        }
+        match seen? {
+            Some(sight) => Ok((sight, true)),
+            None if !is_here(&record) => Err(format!(
+                "{} runs on {}, and not all of its files are to be seen from here before it is over; ask there",
+                record.run, record.host
+            )),
+            None => Ok((here(), false)),
+        }
+    }
+
+    /// From where on a file of this size has its last lines.
+    pub fn last_lines(&self, path: &str, size: u64, lines: u64) -> Result<u64, String> {
+        let (mut end, mut left) = (size, lines);
+        let mut last = true;
+        while end > 0 {
+            let begin = end.saturating_sub(u64::from(MOST));
+            let Sight::File { bytes, .. } = self.see(path, begin, (end - begin) as u32)?.0 else {
+                return Ok(0);
+            };
+            for (place, _) in bytes.iter().enumerate().rev().filter(|(_, &byte)| byte == b'\n') {
+                let place = begin + place as u64 + 1;
+                // The end of the last line begins no other.
+                if last && place == size {
+                    last = false;
+                    continue;
+                }
+                if left <= 1 {
+                    return Ok(if lines == 0 { size } else { place });
+                }
+                left -= 1;
+            }
+            end = begin;
+        }
+        Ok(if lines == 0 { size } else { 0 })
+    }
+}

@@ -1,0 +1,177 @@
+//! A run seen from outside, by whoever has its directory: what is written down of it, what its head answers, and its job.
+//! `snapshots` are how it stands while somebody watches, `tail` a file that grows, `files` those of an instance, `job` and
+//! `queue` what a batch system knows of it.
+
+mod files;
+mod job;
+mod queue;
+mod snapshots;
+mod tail;
+
+pub use files::InstanceFiles;
+pub use job::JobRecord;
+pub use queue::Queue;
+pub use snapshots::Snapshots;
+pub use tail::Tail;
+
+use ligament_manager::{Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
+use ligament_shm::socket::{Frames, Socket, Unanswered};
+use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
+use ligament_wire::peek::Sight;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+/// How often somebody who waits for an answer looks whether one can still come.
+const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// What is written down of a run.
+pub fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
+    let path = run.record();
+    let text = ligament_model::read_text(&path).map_err(|error| match JobRecord::of(run) {
+        Ok(Some(job)) => format!("{} has not begun: {}", run.name(), job.in_words()),
+        _ => format!("{}: {error}", path.display()),
+    })?;
+    serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// Has the timeline of a run that is under way brought up to date; whether it is under way.
+///
+/// # Errors
+/// It does not answer.
+pub fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, String> {
+    Ok(ask(run, record, Question::Timeline)?.is_some())
+}
+
+/// Whether the head of a run is, or was, on this machine: only then can be seen from here whether it lives.
+pub fn is_here(record: &RunRecord) -> bool {
+    rustix::system::uname().nodename().to_string_lossy() == record.host
+}
+
+/// Whether a process of this number lives on this machine.
+pub fn is_alive(pid: u32) -> bool {
+    let number = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let known =
+        number.is_some_and(|number| rustix::process::test_kill_process(number) != Err(rustix::io::Errno::SRCH));
+    // One whose end its parent has not taken notice of is still known.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    known && !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X']))
+}
+
+/// Whether the head of a run stands still, so that it answers nobody: by Ctrl-Z, SIGSTOP or in a debugger. That can be seen
+/// on its machine only.
+pub fn is_halted(record: &RunRecord) -> bool {
+    let running = record.state == RunState::Running && is_here(record);
+    running && ligament_agent::process_state(record.pid).is_some_and(|state| state.stopped)
+}
+
+/// What to say of a run that stands still.
+pub fn halted_in_words(record: &RunRecord) -> String {
+    format!(
+        "it stands still: its process {0} was stopped by Ctrl-Z, SIGSTOP or a debugger, and answers nobody; \"fg\" in its \
+         terminal or \"kill -CONT {0}\" lets it go on",
+        record.pid
+    )
+}
+
+/// Waits until there is something to read, unless the run stands still.
+fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), String> {
+    loop {
+        if is_halted(record) {
+            return Err(broken(record, &halted_in_words(record)));
+        }
+        let mut fds = [PollFd::new(socket, PollFlags::IN)];
+        match poll(&mut fds, Some(&GLANCE)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(broken(record, &error)),
+        }
+    }
+}
+
+/// Asks a run. None if it is not under way any more.
+pub fn ask(
+    run: &RunDirectory,
+    record: &RunRecord,
+    question: Question,
+) -> Result<Option<serde_json::Value>, String> {
+    match question_and_answer(run, record, question)? {
+        None => Ok(None),
+        Some(Notice::Answer { json }) => {
+            serde_json::from_str(&json).map(Some).map_err(|error| broken(record, &error))
+        }
+        Some(other) => Err(broken(record, &format!("it said {other:?}"))),
+    }
+}
+
+/// What there is at a path below an instance's directory, as the run's head sees it. None if the run is not under way any
+/// more.
+fn peek_at(
+    run: &RunDirectory,
+    record: &RunRecord,
+    instance: &str,
+    path: &str,
+    offset: u64,
+    most: u32,
+) -> Result<Option<Sight>, String> {
+    let question = Question::Peek { instance: instance.to_owned(), path: path.to_owned(), offset, most };
+    match question_and_answer(run, record, question)? {
+        None => Ok(None),
+        Some(Notice::Peeked(sight)) => Ok(Some(sight)),
+        Some(other) => Err(broken(record, &format!("it said {other:?}"))),
+    }
+}
+
+fn broken(record: &RunRecord, what: &dyn std::fmt::Display) -> String {
+    format!("the run {} does not answer: {what}", record.run)
+}
+
+fn question_and_answer(
+    run: &RunDirectory,
+    record: &RunRecord,
+    question: Question,
+) -> Result<Option<Notice>, String> {
+    let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
+        return Ok(None);
+    };
+    let broken = |what: &dyn std::fmt::Display| broken(record, what);
+    if is_halted(record) {
+        return Err(broken(&halted_in_words(record)));
+    }
+    let mut socket = match Socket::connect(address) {
+        Ok(socket) => socket,
+        Err(Unanswered::Nobody(_)) => return Ok(None),
+        Err(why) => return Err(format!("the agent of the run {} cannot be asked: {why}", record.run)),
+    };
+    let token = std::fs::read_to_string(run.token())
+        .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
+    let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
+    socket.send(&to_bytes(&request)).map_err(|error| broken(&error))?;
+    wait_for_answer(&socket, record)?;
+    let frame = socket.receive().map_err(|error| broken(&error))?;
+    match from_bytes(&frame.bytes)? {
+        Notice::Refused { why } => Err(why),
+        answer => Ok(Some(answer)),
+    }
+}
+
+/// The instances of a run as its journal knows them: which were started, take part, or have ended. What they do now it does
+/// not know.
+pub fn journalled(run: &RunDirectory, record: &RunRecord) -> Vec<InstanceRecord> {
+    // As they stood when somebody last watched, if somebody did.
+    let told = std::fs::read_to_string(run.status()).ok();
+    let told = told.and_then(|text| serde_json::from_str::<RunRecord>(&text).ok());
+    let mut known = told.map_or_else(|| record.instances.clone(), |told| told.instances);
+    for entry in Journal::last(&run.journal()) {
+        let (name, state) = match entry.event {
+            Event::Started { instance, .. } => (instance, "started"),
+            Event::Registered { instance, .. } => (instance, "registered"),
+            Event::Ended { instance, clean, .. } => (instance, if clean { "done" } else { "failed" }),
+            _ => continue,
+        };
+        match known.iter_mut().find(|one| one.name == name) {
+            Some(one) if one.total == 0.0 || state == "done" || state == "failed" => one.state = state.into(),
+            Some(_) => {}
+            None => known.push(InstanceRecord { name, state: state.into(), ..InstanceRecord::default() }),
+        }
+    }
+    known
+}

@@ -1,0 +1,29 @@
+//! What makes and drives a run. `head` puts manager and agent together in the process that the run belongs to; `agent` is
+//! the agent of any other domain; `files` go between them over `paths`. `client` asks and watches a run from outside,
+//! `play` tries one submodel alone, `timeline` turns a run's timeline into columns and traces. The command `ligament` and
+//! the Python package stand on it. Arguments, words about a run and pictures of it are the command's.
+
+pub mod agent;
+pub mod client;
+mod colours;
+mod files;
+mod head;
+mod lost;
+mod observe;
+mod paths;
+pub mod play;
+mod said;
+mod standing;
+mod strangers;
+pub mod timeline;
+mod view;
+
+pub use colours::Colours;
+pub use head::{
+    check_instance, run_model, run_over, Agents, Expected, RunOptions, RunResult, Show, Spread, Starter,
+    Terminal, ToStart, LAST_LINES,
+};
+pub use ligament_agent::Started;
+pub use said::{called, complain, say, say_lines, shown};
+pub use standing::of_instances;
+pub use view::View;

@@ -1,0 +1,35 @@
+//! What is said on standard error, and what runs and paths are called there.
+
+use ligament_manager::RunDirectory;
+use std::path::Path;
+
+/// Says a line on standard error. That nobody can read it is no reason to end.
+pub fn say(text: &str) {
+    say_lines(&format!("{text}\n"));
+}
+
+/// The same of a text that is made of lines, or empty.
+pub fn say_lines(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Says on standard error what is wrong, and where to read more about it.
+pub fn complain(text: &str) {
+    say(&format!("ligament: {}", ligament_catalogue::with_code(text)));
+}
+
+/// A path as seen from here, if that is shorter.
+pub fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+}
+
+/// What a command is to call a run from here: its name under ./runs, or its directory.
+pub fn called(run: &RunDirectory) -> String {
+    let runs = Path::new("runs").canonicalize().ok();
+    match run.path().parent() {
+        parent if parent.is_some() && parent == runs.as_deref() => run.name(),
+        _ => shown(run.path()),
+    }
+}
