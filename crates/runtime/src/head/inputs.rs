@@ -1,7 +1,8 @@
 //! Inputs, before anything starts: the run directory gets a copy of each and every instance finds its own; agents that do
 //! not see the run directory have them sent.
 
-use super::domains::{Abroad, Part, Unready};
+use super::domains::{Abroad, Part};
+use super::gathering::Unready;
 use super::{RunResult, Runtime};
 use crate::files::{Outgoing, INPUTS};
 use crate::paths::{event_loop, hear, Call};

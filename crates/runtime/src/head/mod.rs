@@ -1,27 +1,29 @@
 //! A run, as its head makes it: the agent of this machine, and around it the manager, with directory, log, journal, record
-//! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks for,
-//! `watched` what others see of the run while it goes on, `domains` is the rest of a run over several domains, `brought` what
-//! comes back from there, `peeks` what people want to see of it meanwhile, `why` what the reason of a failure says.
-//! Python uses this too, with a `Starter` that makes the processes of components that are functions.
+//! and view. `prepare` makes ready, `inputs` brings inputs to where instances run, `agent` is what the head's agent asks
+//! for, `watched` what others see of the run while it goes on. `gathering` begins a run over several domains, `domains` is
+//! the rest of it, `brought` what comes back from there. `peeks` is what people want to see of it meanwhile, `why` what the
+//! reason of a failure says. Python uses this too, with a `Starter` that makes the processes of components that are functions.
 
 mod agent;
 mod brought;
 mod domains;
+mod gathering;
 mod inputs;
 mod peeks;
 mod prepare;
 mod watched;
 mod why;
 
-pub use domains::{Agents, Spread};
-pub(crate) use domains::{INVITATION, MARKER};
+pub use gathering::{Agents, Spread};
+pub(crate) use gathering::{INVITATION, MARKER};
 pub use ligament_launch::agents::Expected;
 
 use crate::strangers::Strangers;
 use crate::view::View;
 use crate::Colours;
 use brought::Brought;
-use domains::{Abroad, Secrets, Unready};
+use domains::Abroad;
+use gathering::{Secrets, Unready};
 use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
 use ligament_launch::staging::Inputs;
 use ligament_launch::{Command, Ran};

@@ -1,6 +1,6 @@
 //! What is made ready before a run begins: directories, commands, the guard, the timeline.
 
-use super::domains::Secrets;
+use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
 use ligament_launch::{prepare, Loss, Place, Ran};
