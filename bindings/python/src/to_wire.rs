@@ -22,11 +22,11 @@ pub enum Node {
     UInt(u64),
     Float(f64),
     Complex(f64, f64),
-    Text(Kept),
-    Bytes(Kept),
+    Text(ObjectBytes),
+    Bytes(ObjectBytes),
     Copied(Vec<u8>),
     List(Vec<Node>),
-    Map(Vec<(Kept, Node)>),
+    Map(Vec<(ObjectBytes, Node)>),
     Array(Box<ArrayNode>),
     Settings(Vec<(String, SettingValue)>),
 }
@@ -39,26 +39,26 @@ pub struct ArrayNode {
 }
 
 /// Bytes inside an immutable Python object, which is kept with them.
-pub struct Kept {
+pub struct ObjectBytes {
     _owner: Py<PyAny>,
     start: *const u8,
     len: usize,
 }
 
 // SAFETY: the bytes belong to an immutable object that `_owner` keeps.
-unsafe impl Send for Kept {}
+unsafe impl Send for ObjectBytes {}
 // SAFETY: as above.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for ObjectBytes {}
 
-impl Kept {
-    fn text(object: &Bound<'_, PyString>) -> PyResult<Kept> {
+impl ObjectBytes {
+    fn text(object: &Bound<'_, PyString>) -> PyResult<ObjectBytes> {
         let text = object.to_str()?;
-        Ok(Kept { start: text.as_ptr(), len: text.len(), _owner: object.clone().into_any().unbind() })
+        Ok(ObjectBytes { start: text.as_ptr(), len: text.len(), _owner: object.clone().into_any().unbind() })
     }
 
-    fn bytes(object: &Bound<'_, PyBytes>) -> Kept {
+    fn bytes(object: &Bound<'_, PyBytes>) -> ObjectBytes {
         let bytes = object.as_bytes();
-        Kept { start: bytes.as_ptr(), len: bytes.len(), _owner: object.clone().into_any().unbind() }
+        ObjectBytes { start: bytes.as_ptr(), len: bytes.len(), _owner: object.clone().into_any().unbind() }
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -192,10 +192,10 @@ fn node(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         return integer(value);
     }
     if let Ok(value) = object.cast::<PyString>() {
-        return Ok(Node::Text(Kept::text(value)?));
+        return Ok(Node::Text(ObjectBytes::text(value)?));
     }
     if let Ok(value) = object.cast::<PyBytes>() {
-        return Ok(Node::Bytes(Kept::bytes(value)));
+        return Ok(Node::Bytes(ObjectBytes::bytes(value)));
     }
     if let Ok(items) = object.cast::<PyList>() {
         return list(items.iter(), depth);
@@ -255,7 +255,7 @@ fn map<'py>(
             ));
         };
         let value = node(&value, depth).map_err(|refused| refused.inside(|| format!("[{name:?}]")))?;
-        nodes.push((Kept::text(name)?, value));
+        nodes.push((ObjectBytes::text(name)?, value));
     }
     Ok(Node::Map(nodes))
 }

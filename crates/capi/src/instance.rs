@@ -4,7 +4,7 @@ use crate::message::MessagePool;
 use crate::options::{lig_bool, lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
 use crate::ports::lig_port;
 use crate::send::SpareLoans;
-use crate::settings::Kept;
+use crate::settings::HandedOut;
 use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
 use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Ports, Turn};
 use std::cell::UnsafeCell;
@@ -36,7 +36,7 @@ pub struct lig_instance {
 /// What the handle has beside the core's instance.
 #[derive(Default)]
 pub(crate) struct Own {
-    pub kept: HashMap<String, Kept>,
+    pub kept: HashMap<String, HandedOut>,
     pub spare_loans: SpareLoans,
     pub messages: MessagePool,
 }

@@ -31,7 +31,7 @@ pub struct lig_float_row {
 }
 
 /// A setting that was handed out as a pointer: kept until the same name is asked for again.
-pub(crate) struct Kept {
+pub(crate) struct HandedOut {
     value: SettingValue,
     /// Where `value` is text: the same with a NUL at its end.
     text: CString,
@@ -61,7 +61,7 @@ unsafe fn keep<'a>(
     call: &'static Call,
     setting: *const c_char,
     wanted: SettingType,
-) -> Result<&'a Kept, Error> {
+) -> Result<&'a HandedOut, Error> {
     let name = unsafe { name(setting, "the setting's name") }?;
     let instance = unsafe { used(instance, call) }?;
     let value = instance.get_setting(name, Some(wanted))?;
@@ -77,7 +77,7 @@ unsafe fn keep<'a>(
                 )))?,
             _ => CString::default(),
         };
-        all.insert(key.clone(), Kept { value, text, rows: Vec::new() });
+        all.insert(key.clone(), HandedOut { value, text, rows: Vec::new() });
         let kept = all.get_mut(&key).expect("it was just put in");
         if let SettingValue::FloatListList(rows) = &kept.value {
             kept.rows =

@@ -193,7 +193,7 @@ impl Draft {
 
     /// The bytes, which nobody writes any more, for as long as somebody reads them.
     pub fn into_bytes(self) -> Bytes {
-        Bytes::from_owner(Kept(self.memory)).slice(..self.len)
+        Bytes::from_owner(SentDraft(self.memory)).slice(..self.len)
     }
 }
 
@@ -203,9 +203,9 @@ fn size_for(len: u64) -> u64 {
 }
 
 /// What was sent, for as long as somebody reads it.
-struct Kept(Arc<OwnMemory>);
+struct SentDraft(Arc<OwnMemory>);
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for SentDraft {
     fn as_ref(&self) -> &[u8] {
         self.0.as_ref().as_ref()
     }

@@ -21,13 +21,13 @@ pub(crate) struct Resizable {
     /// Sending: the slot and length that the receivers were told last. Receiving: those that were heard last.
     marked: Option<(u32, u32)>,
     /// What has come for each slot and was not asked for yet.
-    come: HashMap<usize, VecDeque<Kept>>,
+    come: HashMap<usize, VecDeque<SlotMessage>>,
     ended: bool,
 }
 
 /// A message that waits to be received.
 #[derive(Debug)]
-struct Kept {
+struct SlotMessage {
     /// How many slots the port had when it was sent.
     length: usize,
     message: Message,
@@ -212,7 +212,7 @@ impl Instance {
                 data,
                 settings: None,
             };
-            let kept = Kept { length: length as usize, message, overlay };
+            let kept = SlotMessage { length: length as usize, message, overlay };
             shared.come.entry(slot as usize).or_default().push_back(kept);
         }
         Ok(())

@@ -45,16 +45,16 @@ unsafe impl Sync for Bytes {}
 
 /// An owner on the heap.
 #[repr(C)]
-struct Kept<T> {
+struct OwnerBox<T> {
     keeper: Keeper,
     owner: T,
 }
 
 /// # Safety
-/// `keeper` is the first member of a `Kept<T>` from a box, which nobody uses any more.
+/// `keeper` is the first member of a `OwnerBox<T>` from a box, which nobody uses any more.
 unsafe fn drop_box<T>(keeper: NonNull<Keeper>) {
     // SAFETY: as the caller promises; `repr(C)` puts the keeper first.
-    drop(unsafe { Box::from_raw(keeper.cast::<Kept<T>>().as_ptr()) });
+    drop(unsafe { Box::from_raw(keeper.cast::<OwnerBox<T>>().as_ptr()) });
 }
 
 impl Bytes {
@@ -77,7 +77,7 @@ impl Bytes {
     /// The bytes of `owner`, which is dropped when nobody holds them any more. `owner` must give the same bytes
     /// whenever it is asked.
     pub fn from_owner<T: AsRef<[u8]> + Send + Sync + 'static>(owner: T) -> Bytes {
-        let kept = Box::new(Kept { keeper: Keeper::new(drop_box::<T>), owner });
+        let kept = Box::new(OwnerBox { keeper: Keeper::new(drop_box::<T>), owner });
         // The owner has moved to its last place before it is asked.
         let kept = NonNull::from(Box::leak(kept));
         // SAFETY: just leaked; lives until `drop_box`.

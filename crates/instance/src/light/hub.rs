@@ -3,7 +3,7 @@
 
 mod outside;
 
-use super::queue::{Inner, Kept, Pool};
+use super::queue::{Inner, Pool, Queued};
 use ligament_shm::endpoint::{Overdrawn, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::own::OwnMemory;
@@ -208,7 +208,7 @@ impl Hub {
                 Some(_) => value.clone().flatten(),
                 None => value.take().flatten(),
             };
-            if let Some(until) = self.deliver(channel - outgoing, Kept::new(&header, one, len)) {
+            if let Some(until) = self.deliver(channel - outgoing, Queued::new(&header, one, len)) {
                 self.members[member as usize].overdrawn.push(Overdrawn { channel, until });
             }
         }
@@ -217,14 +217,14 @@ impl Hub {
 
     /// Puts a message into a queue within the process, and wakes who waits for it. What it costs comes back if the
     /// queue is overdrawn by it.
-    fn deliver(&mut self, inner: usize, kept: Kept) -> Option<u64> {
+    fn deliver(&mut self, inner: usize, queued: Queued) -> Option<u64> {
         let receiver = self.inner[inner].to.member;
         let standing = &self.members[receiver as usize];
         if standing.over {
             return None;
         }
         let awaited = standing.lacks == Some(Lack::Message(self.incoming + inner));
-        let overdrawn = self.inner[inner].push(&mut self.pool, kept);
+        let overdrawn = self.inner[inner].push(&mut self.pool, queued);
         if awaited {
             self.wake(receiver);
         }
@@ -247,7 +247,7 @@ impl Hub {
             return self.endpoint.end_channel(channel);
         };
         let end = Header { kind: ligament_wire::Kind::End, ..Header::default() };
-        self.deliver(inner, Kept::new(&end, None, 0));
+        self.deliver(inner, Queued::new(&end, None, 0));
         Ok(())
     }
 
@@ -279,12 +279,12 @@ impl Hub {
                 None => Err(ShmError::NotHere),
             };
         };
-        let kept = self.inner[inner].pop(&mut self.pool).ok_or(ShmError::NotHere)?;
-        *header = kept.header();
+        let queued = self.inner[inner].pop(&mut self.pool).ok_or(ShmError::NotHere)?;
+        *header = queued.header();
         if header.is_data() {
-            self.endpoint.status().count_received(kept.len, kept.timestamp);
+            self.endpoint.status().count_received(queued.len, queued.timestamp);
         }
-        *to = kept.value.map_or(Value::None, |value| *value);
+        *to = queued.value.map_or(Value::None, |value| *value);
         self.room_came(inner);
         Ok(())
     }

@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 const COST: u64 = ligament_shm::ring::SLOT_BYTES as u64;
 
 /// A message that waits. The parts of a header that mean something here.
-pub(super) struct Kept {
+pub(super) struct Queued {
     pub kind: Kind,
     pub timestamp: f64,
     pub next_timestamp: Option<f64>,
@@ -22,16 +22,16 @@ pub(super) struct Kept {
     next: u32,
 }
 
-impl Kept {
+impl Queued {
     /// From what is sent.
-    pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> Kept {
+    pub fn new(header: &Header, value: Option<Box<Value>>, len: u64) -> Queued {
         let Header { kind, timestamp, next_timestamp, overlay, .. } = *header;
-        Kept { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
+        Queued { kind, timestamp, next_timestamp, overlay, value, len, next: NONE }
     }
 
     /// Its header, as a ring would have brought it.
     pub fn header(&self) -> HeaderWords {
-        let Kept { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
+        let Queued { kind, timestamp, next_timestamp, overlay, len, .. } = *self;
         HeaderWords::from(Header {
             kind,
             timestamp,
@@ -50,28 +50,28 @@ impl Kept {
 /// All messages that wait between the instances.
 #[derive(Default)]
 pub(super) struct Pool {
-    places: Vec<Option<Kept>>,
+    places: Vec<Option<Queued>>,
     free: Vec<u32>,
 }
 
 impl Pool {
-    fn put(&mut self, kept: Kept) -> u32 {
+    fn put(&mut self, queued: Queued) -> u32 {
         match self.free.pop() {
             Some(at) => {
-                self.places[at as usize] = Some(kept);
+                self.places[at as usize] = Some(queued);
                 at
             }
             None => {
-                self.places.push(Some(kept));
+                self.places.push(Some(queued));
                 self.places.len() as u32 - 1
             }
         }
     }
 
-    fn take(&mut self, at: u32) -> Option<Kept> {
-        let kept = self.places.get_mut(at as usize)?.take();
+    fn take(&mut self, at: u32) -> Option<Queued> {
+        let queued = self.places.get_mut(at as usize)?.take();
         self.free.push(at);
-        kept
+        queued
     }
 }
 
@@ -99,11 +99,11 @@ impl Inner {
     }
 
     /// Adds a message. What it costs comes back if it goes beyond the budget; one always fits.
-    pub fn push(&mut self, pool: &mut Pool, kept: Kept) -> Option<u64> {
-        let cost = kept.cost();
+    pub fn push(&mut self, pool: &mut Pool, queued: Queued) -> Option<u64> {
+        let cost = queued.cost();
         let overdrawn = self.under_way > 0 && self.under_way + cost > self.budget;
         self.under_way += cost;
-        let at = pool.put(kept);
+        let at = pool.put(queued);
         match pool.places.get_mut(self.last as usize) {
             Some(Some(last)) => last.next = at,
             _ => self.first = at,
@@ -113,19 +113,19 @@ impl Inner {
     }
 
     /// Takes the first message.
-    pub fn pop(&mut self, pool: &mut Pool) -> Option<Kept> {
-        let kept = pool.take(self.first)?;
-        self.under_way -= kept.cost();
-        self.first = kept.next;
+    pub fn pop(&mut self, pool: &mut Pool) -> Option<Queued> {
+        let queued = pool.take(self.first)?;
+        self.under_way -= queued.cost();
+        self.first = queued.next;
         if self.first == NONE {
             self.last = NONE;
         }
-        Some(kept)
+        Some(queued)
     }
 
     /// Whether a message waits, and whether it is the channel's end.
     pub fn next_is_end(&self, pool: &Pool) -> Option<bool> {
-        pool.places.get(self.first as usize)?.as_ref().map(|kept| kept.kind == Kind::End)
+        pool.places.get(self.first as usize)?.as_ref().map(|queued| queued.kind == Kind::End)
     }
 
     /// Bytes under way: the budget with which the channel would not be overdrawn.
@@ -143,8 +143,8 @@ mod tests {
         Inner::new(&InnerChannel { id: 0, from: end, to: end, budget, limit: None })
     }
 
-    fn numbered(x: f64) -> Kept {
-        Kept::new(&Header { timestamp: x, ..Header::default() }, None, 0)
+    fn numbered(x: f64) -> Queued {
+        Queued::new(&Header { timestamp: x, ..Header::default() }, None, 0)
     }
 
     #[test]
@@ -164,8 +164,8 @@ mod tests {
                 next_b += 1;
             }
         }
-        while let Some(kept) = a.pop(&mut pool) {
-            assert_eq!(kept.timestamp, f64::from(next_a));
+        while let Some(queued) = a.pop(&mut pool) {
+            assert_eq!(queued.timestamp, f64::from(next_a));
             next_a += 1;
         }
         assert_eq!(next_a, 100);
