@@ -1,14 +1,14 @@
 //! What the agent of a domain that is not the head's has to do besides: telling the head what happens, and doing what it
-//! says. `member` is the logic of that; `words` puts what is known here into the words of the protocol, and back; `plan`
+//! says. `remote` is the logic of that; `words` puts what is known here into the words of the protocol, and back; `plan`
 //! does so for the plan.
 
-mod member;
 mod plan;
+mod remote;
 mod words;
 
 /// The manager, which waits for it to join, knows of launchers only this.
 pub use ligament_launch::agents::Expected;
-pub use member::{orders, Heard, Member};
 pub use plan::{program_of, resources_of, tell_plan, told_plan};
+pub use remote::{orders, Heard, RemoteAgent};
 pub use words::{lane_of, order_of, outcome_of, page_of, report_of, row_of, told_gained, told_order};
 pub use words::{told_outcome, told_report, told_view};

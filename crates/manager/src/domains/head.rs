@@ -40,7 +40,7 @@ enum Stage {
 
 /// A domain that is not the head's.
 #[derive(Debug)]
-struct Member {
+struct RemoteDomain {
     name: String,
     stage: Stage,
     /// When something was heard of it last, ns of the head's clock.
@@ -59,7 +59,7 @@ struct Member {
 pub struct Head {
     extent: Extent,
     /// The domains from 1 on.
-    members: Vec<Member>,
+    members: Vec<RemoteDomain>,
     /// What was told of each instance that is elsewhere, and whether its process is stopped.
     seen: Vec<Option<(InstanceView, bool)>>,
     /// The last round in which the head's own instances were asked.
@@ -75,7 +75,7 @@ impl Head {
     /// A run whose instances are in these domains, and has so many channels. `names` has what people call the domains
     /// from 1 on, all of which are there at `now` (ns).
     pub fn new(placement: Vec<u32>, channels: usize, names: Vec<String>, patience: Duration, now: u64) -> Head {
-        let member = |name| Member {
+        let member = |name| RemoteDomain {
             name,
             stage: Stage::Running,
             heard: now,
@@ -107,7 +107,7 @@ impl Head {
         self.extent.placement[instance as usize]
     }
 
-    fn member(&mut self, domain: u32) -> Option<&mut Member> {
+    fn member(&mut self, domain: u32) -> Option<&mut RemoteDomain> {
         self.members.get_mut((domain as usize).checked_sub(1)?)
     }
 
@@ -266,7 +266,7 @@ impl Head {
     pub fn tick(&mut self, now: u64) -> Vec<Doing> {
         let patience = self.patience.as_nanos() as u64;
         let silent =
-            |member: &Member| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
+            |member: &RemoteDomain| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
         let silent: Vec<u32> = (1u32..)
             .zip(&self.members)
             .filter(|(_, member)| silent(member))
@@ -350,7 +350,7 @@ impl Head {
 
     /// The memory for messages of all domains: used, and the least that one of them may use.
     pub fn memory(&self, (used, limit): (u64, u64)) -> (u64, u64) {
-        let add = |(used, limit): (u64, u64), member: &Member| {
+        let add = |(used, limit): (u64, u64), member: &RemoteDomain| {
             (used.saturating_add(member.memory.0), limit.min(member.memory.1))
         };
         self.members.iter().fold((used, limit), add)

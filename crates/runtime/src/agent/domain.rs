@@ -7,7 +7,7 @@ use crate::files::{see, Outgoing, INPUTS};
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
 use crate::strangers::Strangers;
-use ligament_agent::domains::{program_of, resources_of, Heard as Said, Member};
+use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAgent};
 use ligament_agent::{
     Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Order, Outcome, Report, RunView, Started,
 };
@@ -29,7 +29,7 @@ const SURVEY: Duration = Duration::from_secs(1);
 
 /// A domain that is not the head's.
 pub(super) struct Domain<'a> {
-    member: Member,
+    logic: RemoteAgent,
     carrier: &'a Carrier,
     names: Vec<String>,
     commands: HashMap<u32, Command>,
@@ -80,7 +80,7 @@ impl<'a> Domain<'a> {
         (home, is_shared): (PathBuf, bool),
     ) -> Result<Domain<'a>, String> {
         let mut domain = Domain {
-            member: Member::new(placement, me),
+            logic: RemoteAgent::new(placement, me),
             carrier,
             names: begin.plan.instances.iter().map(|one| one.name.clone()).collect(),
             commands: HashMap::new(),
@@ -102,7 +102,7 @@ impl<'a> Domain<'a> {
         };
         let mut staged = staged_for_each(begin, &home);
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
-        for i in domain.member.own().to_vec() {
+        for i in domain.logic.own().to_vec() {
             let instance = &begin.plan.instances[i as usize];
             if instance.shares.is_some_and(|first| first != i) {
                 continue;
@@ -157,13 +157,13 @@ impl<'a> Domain<'a> {
     fn snapshot(&mut self, view: &RunView<'_>) {
         if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
             self.surveyed = Some(Instant::now());
-            let own = self.member.own().iter().copied();
+            let own = self.logic.own().iter().copied();
             self.stopped = own.filter(|&i| see_stopped_processes(&view.instances[i as usize])).collect();
         }
         let (stopped, carrier) = (&self.stopped, self.carrier);
         let is_stopped = |i: u32| stopped.contains(&i);
         let (memory, now) = (view.core.memory(), view.now);
-        let bytes = self.member.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
+        let bytes = self.logic.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
         self.carrier.control(0, bytes);
     }
 
@@ -180,7 +180,7 @@ impl<'a> Domain<'a> {
         self.keep(lost);
         if gone {
             self.files = None;
-            if let Some(bytes) = self.member.over(self.ending.as_ref()) {
+            if let Some(bytes) = self.logic.over(self.ending.as_ref()) {
                 self.carrier.control(0, bytes);
             }
         }
@@ -254,8 +254,8 @@ impl Host for Domain<'_> {
         if let Report::Ending(outcome) = &report {
             self.ending.get_or_insert_with(|| outcome.clone());
         }
-        self.member.report(&report);
-        if let Some(bytes) = self.member.news() {
+        self.logic.report(&report);
+        if let Some(bytes) = self.logic.news() {
             self.carrier.control(0, bytes);
         }
     }
@@ -270,7 +270,7 @@ impl Host for Domain<'_> {
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        Some(self.member.next_snapshot())
+        Some(self.logic.next_snapshot())
     }
 
     fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
@@ -293,15 +293,15 @@ impl Host for Domain<'_> {
     }
 
     fn timeline(&mut self, instance: u32, gained: &Gained, _: u64, why: Drain) {
-        if self.member.own().binary_search(&instance).is_ok() {
-            self.member.gained(instance, gained, why == Drain::Over);
+        if self.logic.own().binary_search(&instance).is_ok() {
+            self.logic.gained(instance, gained, why == Drain::Over);
         }
     }
 
     fn timelines_seen(&mut self) {}
 
     fn show(&mut self, view: &RunView<'_>) {
-        for &i in self.member.own() {
+        for &i in self.logic.own() {
             let InstanceView { phase, pid, .. } = &view.instances[i as usize];
             eprintln!("{}: {phase:?}, process {pid:?}", self.names[i as usize]);
         }
@@ -309,7 +309,7 @@ impl Host for Domain<'_> {
 
     fn heard(&mut self, heard: &Heard) -> Vec<Order> {
         match heard {
-            Heard::Control { from: 0, bytes } => match self.member.heard(bytes) {
+            Heard::Control { from: 0, bytes } => match self.logic.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
                     self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));

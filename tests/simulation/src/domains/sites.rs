@@ -8,7 +8,7 @@ use super::Played;
 use crate::manager::Parts;
 use crate::random::Random;
 use crate::script::MS;
-use ligament_agent::domains::{Heard, Member};
+use ligament_agent::domains::{Heard, RemoteAgent};
 use ligament_agent::memory::Ledger;
 use ligament_agent::{Action, Caller, Core, Exit, InstanceView, Link, Order, Outcome, Push, Report};
 use ligament_manager::domains::{Doing, Expected, Gathering, Head};
@@ -53,7 +53,7 @@ enum Event {
 /// A domain.
 pub struct Site {
     pub core: Core,
-    member: Option<Member>,
+    remote: Option<RemoteAgent>,
     pub alive: bool,
     pub over: bool,
     done_here: bool,
@@ -152,7 +152,7 @@ impl<'s> Stage<'s> {
             core.hold();
             sites.push(Site {
                 core,
-                member: (me > 0).then(|| Member::new(placement, me)),
+                remote: (me > 0).then(|| RemoteAgent::new(placement, me)),
                 alive: true,
                 over: false,
                 done_here: false,
@@ -427,10 +427,10 @@ impl<'s> Stage<'s> {
 
     fn agent_hears(&mut self, domain: u32) {
         let site = &mut self.sites[domain as usize];
-        let (Some(bytes), Some(member), true) = (site.down.pop_front(), &mut site.member, site.alive) else {
+        let (Some(bytes), Some(remote), true) = (site.down.pop_front(), &mut site.remote, site.alive) else {
             return;
         };
-        let heard = member.heard(&bytes).expect("the head makes sense");
+        let heard = remote.heard(&bytes).expect("the head makes sense");
         for heard in heard {
             let order = match heard {
                 Heard::Order(order) => order,
@@ -459,8 +459,8 @@ impl<'s> Stage<'s> {
         let carried = self.world.carried(domain);
         let clock = self.clock;
         let site = &mut self.sites[domain as usize];
-        let Some(member) = &mut site.member else { return };
-        let bytes = member.snapshot(&views, |_| false, site.core.memory(), || carried, clock + site.ahead);
+        let Some(remote) = &mut site.remote else { return };
+        let bytes = remote.snapshot(&views, |_| false, site.core.memory(), || carried, clock + site.ahead);
         self.says(domain, true, bytes);
     }
 
@@ -469,7 +469,7 @@ impl<'s> Stage<'s> {
             return;
         }
         self.take_snapshot(domain);
-        let next = self.sites[domain as usize].member.as_ref().map(Member::next_snapshot);
+        let next = self.sites[domain as usize].remote.as_ref().map(RemoteAgent::next_snapshot);
         self.post(next.unwrap_or_default().as_nanos() as u64, Event::Snapshot(domain));
     }
 
@@ -541,9 +541,9 @@ impl<'s> Stage<'s> {
             }
             return self.note(report);
         }
-        let Some(member) = &mut self.sites[domain as usize].member else { return };
-        member.report(&report);
-        if let Some(bytes) = member.news() {
+        let Some(remote) = &mut self.sites[domain as usize].remote else { return };
+        remote.report(&report);
+        if let Some(bytes) = remote.news() {
             self.says(domain, true, bytes);
         }
     }
@@ -603,7 +603,7 @@ impl<'s> Stage<'s> {
             self.take_snapshot(domain);
             let site = &mut self.sites[domain as usize];
             let ending = site.core.ending().cloned();
-            let last = site.member.as_mut().and_then(|member| member.over(ending.as_ref()));
+            let last = site.remote.as_mut().and_then(|remote| remote.over(ending.as_ref()));
             if let Some(bytes) = last {
                 self.says(domain, true, bytes);
             }

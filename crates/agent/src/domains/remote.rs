@@ -46,7 +46,7 @@ struct Told {
 
 /// An agent that is not the head.
 #[derive(Debug)]
-pub struct Member {
+pub struct RemoteAgent {
     /// The instances of this domain.
     own: Vec<u32>,
     told: Vec<Option<Told>>,
@@ -61,12 +61,12 @@ pub struct Member {
     over: bool,
 }
 
-impl Member {
+impl RemoteAgent {
     /// Of domain `me` of a run whose instances are in these domains.
-    pub fn new(placement: &[u32], me: u32) -> Member {
+    pub fn new(placement: &[u32], me: u32) -> RemoteAgent {
         let own: Vec<u32> =
             (0u32..).zip(placement).filter(|(_, &domain)| domain == me).map(|(i, _)| i).collect();
-        Member {
+        RemoteAgent {
             told: vec![None; own.len()],
             own,
             reports: Vec::new(),
