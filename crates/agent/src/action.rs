@@ -67,7 +67,7 @@ pub enum Report {
 
 /// What the host of an agent wants of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
+pub enum AgentOrder {
     /// The budget of a channel becomes so many bytes.
     Budget { channel: u32, bytes: u64 },
     /// These instances are to look once more for what they wait for, and to note this round on their status pages.

@@ -5,7 +5,7 @@ mod elsewhere;
 mod light;
 mod registration;
 
-use crate::action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
+use crate::action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
@@ -385,15 +385,15 @@ impl Core {
     }
 
     /// Does what the manager wants.
-    pub fn obey(&mut self, order: Order) -> Vec<Action> {
+    pub fn obey(&mut self, order: AgentOrder) -> Vec<Action> {
         match order {
-            Order::Budget { channel, bytes } => self.set_budget(channel, bytes),
-            Order::Look { round, instances } => self.look_again(round, &instances),
-            Order::Slots { instance, slots } => self.slots_elsewhere(instance, slots.into()),
-            Order::Fail(what) => self.stop(Outcome::failed(what)),
-            Order::End(outcome) => self.end_with_others(outcome),
-            Order::Hurry => self.grace_is_over(),
-            Order::Release => self.release(),
+            AgentOrder::Budget { channel, bytes } => self.set_budget(channel, bytes),
+            AgentOrder::Look { round, instances } => self.look_again(round, &instances),
+            AgentOrder::Slots { instance, slots } => self.slots_elsewhere(instance, slots.into()),
+            AgentOrder::Fail(what) => self.stop(Outcome::failed(what)),
+            AgentOrder::End(outcome) => self.end_with_others(outcome),
+            AgentOrder::Hurry => self.grace_is_over(),
+            AgentOrder::Release => self.release(),
         }
     }
 

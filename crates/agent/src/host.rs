@@ -1,6 +1,6 @@
 //! What is around an agent, as its driver sees it; and how a run looks from there.
 
-use crate::action::{Link, Order, Phase, Report};
+use crate::action::{AgentOrder, Link, Phase, Report};
 use crate::core::Core;
 use crate::custody::Gained;
 use ligament_carrier::Heard;
@@ -119,7 +119,7 @@ pub trait Host {
     /// How long after this `tick` is to be called; none: never.
     fn tick_every(&self) -> Option<Duration>;
     /// Time to look.
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order>;
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
     /// What an instance's timeline has gained until now, ns of CLOCK_MONOTONIC.
     fn timeline(&mut self, instance: u32, gained: &Gained, now: u64, why: Drain);
     /// All timelines were looked at: what they gained can be written down.
@@ -127,7 +127,7 @@ pub trait Host {
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).
     fn show(&mut self, view: &RunView<'_>);
     /// The carrier heard something from elsewhere. What it says of failures the agent heeds by itself, after this.
-    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         let _ = heard;
         Vec::new()
     }
@@ -138,8 +138,8 @@ pub trait Host {
     /// The time for ending cleanly is over: somebody does not want to wait.
     fn hurries(&mut self) {}
     /// Of a run over several domains: no process of this domain is left. All that can be seen of them has been. The run
-    /// goes on until `Order::Release` comes of it; none: it is over when what was sent here has arrived.
-    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
+    /// goes on until `AgentOrder::Release` comes of it; none: it is over when what was sent here has arrived.
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {
         let _ = view;
         None
     }

@@ -17,7 +17,7 @@ mod process;
 mod sys;
 pub mod wiring;
 
-pub use action::{Action, Caller, Link, Memory, Order, Phase, Push, Report};
+pub use action::{Action, AgentOrder, Caller, Link, Memory, Phase, Push, Report};
 pub use core::Core;
 pub use custody::{Custody, Gained};
 pub use driver::{run, Elsewhere};

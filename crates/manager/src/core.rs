@@ -9,7 +9,7 @@ use crate::observation::{Observation, Standing};
 use crate::record::{InstanceRecord, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::in_bytes;
-use ligament_agent::{printed, Exit, InstanceView, Order, Outcome, Plan, Report};
+use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Report};
 use ligament_model::{Reference, Settings};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum Deed {
     /// A line of the log alone: whoever watches is told at the end.
     Write { level: Level, who: String, text: String },
     /// The agent is to do this.
-    Order(Order),
+    Order(AgentOrder),
 }
 
 /// The manager of one run.
@@ -173,15 +173,17 @@ impl<N: Names> Manager<N> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
         }
-        let orders = self.watch.look(seen, memory.limit, carriers);
-        orders.into_iter().flat_map(|order| self.carry_out(order, memory)).collect()
+        let remedies = self.watch.look(seen, memory.limit, carriers);
+        remedies.into_iter().flat_map(|remedy| self.carry_out(remedy, memory)).collect()
     }
 
-    fn carry_out(&mut self, order: deadlock::Order, memory: MessageMemory) -> Vec<Deed> {
+    fn carry_out(&mut self, remedy: deadlock::Remedy, memory: MessageMemory) -> Vec<Deed> {
         let say = |level, text| Deed::Say { level, who: "run".to_owned(), text };
-        match order {
-            deadlock::Order::Ask { round, instances } => vec![Deed::Order(Order::Look { round, instances })],
-            deadlock::Order::Grow { channel, from, to } => {
+        match remedy {
+            deadlock::Remedy::Ask { round, instances } => {
+                vec![Deed::Order(AgentOrder::Look { round, instances })]
+            }
+            deadlock::Remedy::Grow { channel, from, to } => {
                 let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
                 let text = format!(
                     "instances waited for each other because a conduit was full: the budget of {port} grows from {} \
@@ -189,14 +191,14 @@ impl<N: Names> Manager<N> {
                     in_bytes(from as f64),
                     in_bytes(to as f64)
                 );
-                vec![say(Level::Info, text), Deed::Order(Order::Budget { channel, bytes: to })]
+                vec![say(Level::Info, text), Deed::Order(AgentOrder::Budget { channel, bytes: to })]
             }
-            deadlock::Order::Deadlock(found) => {
+            deadlock::Remedy::Deadlock(found) => {
                 let why = explain::reason(&found, memory, &self.names);
                 self.deadlock = Some(found);
-                vec![Deed::Order(Order::Fail(why))]
+                vec![Deed::Order(AgentOrder::Fail(why))]
             }
-            deadlock::Order::Suspicion(found) => {
+            deadlock::Remedy::Suspicion(found) => {
                 vec![say(Level::Warning, explain::suspicion(&found, memory, &self.names))]
             }
         }

@@ -19,12 +19,12 @@ use crate::waits::{knots, lasting_waits, stuck, Knot, Lack, Wait};
 use ligament_agent::Awaited;
 use std::collections::{HashMap, HashSet};
 
-/// Looks after an order that should come soon.
+/// So many looks after a remedy come soon.
 const PRESSING: u32 = 10;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Order {
+pub enum Remedy {
     /// Ask these to look once more, in this round.
     Ask { round: u64, instances: Vec<u32> },
     /// Give a channel a larger budget, bytes.
@@ -125,11 +125,11 @@ impl Watch {
 
     /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
     /// for every budget, and for what all of them grow by together.
-    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Vec<Order> {
-        let orders = self.judge(seen, memory, carriers).unwrap_or_else(|| self.ask(seen));
+    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Vec<Remedy> {
+        let remedies = self.judge(seen, memory, carriers).unwrap_or_else(|| self.ask(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
-        self.pressing = if orders.is_empty() { self.pressing.saturating_sub(1) } else { PRESSING };
-        orders
+        self.pressing = if remedies.is_empty() { self.pressing.saturating_sub(1) } else { PRESSING };
+        remedies
     }
 
     /// Whether the next look should come soon, because somebody was asked or given a larger budget.
@@ -142,7 +142,7 @@ impl Watch {
     }
 
     /// Whether those that have looked once more in this round are stuck, and what follows from it.
-    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Option<Vec<Order>> {
+    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Option<Vec<Remedy>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
             wait != 0 && wait == seen[i].epoch && seen[i].looked == self.round
@@ -161,16 +161,16 @@ impl Watch {
             let suspects = self.stuck(seen, confirmed, false);
             return self.suspect(&suspects, &knots(&suspects), seen);
         }
-        let mut orders = Vec::new();
+        let mut remedies = Vec::new();
         for knot in &found {
             match self.grow(knot, memory) {
-                Some(order) => orders.push(order),
-                None => return Some(vec![Order::Deadlock(self.describe(knot, &found, &certain, seen))]),
+                Some(remedy) => remedies.push(remedy),
+                None => return Some(vec![Remedy::Deadlock(self.describe(knot, &found, &certain, seen))]),
             }
         }
         // They will move; what they said about these waits is of no use any more.
         self.asked.clear();
-        Some(orders)
+        Some(remedies)
     }
 
     /// Whether nobody outside of the instance's own domain can end this wait.
@@ -204,7 +204,7 @@ impl Watch {
     }
 
     /// All carriers are quiet; if they are so after another round, nothing is under way.
-    fn ask_again(&mut self, carriers: &[Carrier]) -> Option<Vec<Order>> {
+    fn ask_again(&mut self, carriers: &[Carrier]) -> Option<Vec<Remedy>> {
         if !self.are_quiet(carriers) {
             return None;
         }
@@ -212,7 +212,7 @@ impl Watch {
         self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
         self.round += 1;
         let asked = (0u32..).zip(&self.asked).filter(|(_, &wait)| wait != 0);
-        Some(vec![Order::Ask { round: self.round, instances: asked.map(|(i, _)| i).collect() }])
+        Some(vec![Remedy::Ask { round: self.round, instances: asked.map(|(i, _)| i).collect() }])
     }
 
     fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {
@@ -228,15 +228,15 @@ impl Watch {
         Deadlock { knot: knot.clone(), behind, full, held }
     }
 
-    fn suspect(&mut self, stuck: &[Wait], found: &[Knot], seen: &[Observation]) -> Option<Vec<Order>> {
+    fn suspect(&mut self, stuck: &[Wait], found: &[Knot], seen: &[Observation]) -> Option<Vec<Remedy>> {
         let knot = found.first()?;
         let first = knot.waits[0].instance;
         let said = self.suspected.replace(first) == Some(first);
-        (!said).then(|| vec![Order::Suspicion(self.describe(knot, found, stuck, seen))])
+        (!said).then(|| vec![Remedy::Suspicion(self.describe(knot, found, stuck, seen))])
     }
 
     /// Grows the smallest budget of a full conduit in a knot (Parks, 1995), if memory allows.
-    fn grow(&mut self, knot: &Knot, memory: u64) -> Option<Order> {
+    fn grow(&mut self, knot: &Knot, memory: u64) -> Option<Remedy> {
         let grown: u64 = self.grown.values().fold(0, |sum, &by| sum.saturating_add(by));
         let room = memory.saturating_sub(grown);
         let most = |channel: u32| self.budgets[channel as usize].saturating_add(room).min(memory);
@@ -251,11 +251,11 @@ impl Watch {
         }
         self.budgets[channel as usize] = to;
         *self.grown.entry(channel).or_default() += to - from;
-        Some(Order::Grow { channel, from, to })
+        Some(Remedy::Grow { channel, from, to })
     }
 
     /// Begins a round if some seem to be stuck that were not asked yet in the waits in which they are.
-    fn ask(&mut self, seen: &[Observation]) -> Vec<Order> {
+    fn ask(&mut self, seen: &[Observation]) -> Vec<Remedy> {
         // Who has moved since the last look is not worth asking.
         let rests = |i: usize| self.before.get(i) == Some(&seen[i].epoch);
         let instances: Vec<u32> = self.stuck(seen, rests, false).iter().map(|wait| wait.instance).collect();
@@ -268,6 +268,6 @@ impl Watch {
         for &i in &instances {
             self.asked[i as usize] = seen[i as usize].epoch;
         }
-        vec![Order::Ask { round: self.round, instances }]
+        vec![Remedy::Ask { round: self.round, instances }]
     }
 }

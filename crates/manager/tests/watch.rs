@@ -2,7 +2,7 @@
 //! notice things late, and their pages are read one after the other while they go on.
 
 use ligament_agent::Awaited;
-use ligament_manager::{Counters, Observation, Order, Standing, Waiting, Watch};
+use ligament_manager::{Counters, Observation, Remedy, Standing, Waiting, Watch};
 use proptest::prelude::*;
 
 /// Chance, the same for the same seed (splitmix64, Steele, Lea & Flood 2014).
@@ -219,17 +219,17 @@ impl World {
         pages.into_iter().flatten().collect()
     }
 
-    fn obey(&mut self, order: &Order) {
-        match order {
-            Order::Ask { round, instances } => {
+    fn obey(&mut self, remedy: &Remedy) {
+        match remedy {
+            Remedy::Ask { round, instances } => {
                 instances.iter().for_each(|&i| self.processes[i as usize].asked = Some(*round));
             }
-            Order::Grow { channel, from, to } => {
+            Remedy::Grow { channel, from, to } => {
                 assert_eq!(self.channels[*channel as usize].budget, *from);
                 self.channels[*channel as usize].budget = *to;
             }
-            Order::Deadlock(_) => {}
-            Order::Suspicion(_) => panic!("nobody here waits for memory"),
+            Remedy::Deadlock(_) => {}
+            Remedy::Suspicion(_) => panic!("nobody here waits for memory"),
         }
     }
 }
@@ -251,11 +251,11 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
         prop_assert!(looks < 20_000, "the world does not come to rest");
         let turns = dice.below(6);
         let seen = world.look(&mut dice, turns);
-        let orders = watch.look(&seen, MEMORY, &[]);
-        for order in &orders {
-            world.obey(order);
+        let remedies = watch.look(&seen, MEMORY, &[]);
+        for remedy in &remedies {
+            world.obey(remedy);
         }
-        if let Some(Order::Deadlock(found)) = orders.iter().find(|o| matches!(o, Order::Deadlock(_))) {
+        if let Some(Remedy::Deadlock(found)) = remedies.iter().find(|o| matches!(o, Remedy::Deadlock(_))) {
             let doomed: Vec<u32> =
                 found.knot.waits.iter().chain(&found.behind).map(|wait| wait.instance).collect();
             let before: Vec<u64> = doomed.iter().map(|&i| world.processes[i as usize].moves).collect();
@@ -276,7 +276,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
             world.turn(i, &mut dice);
         }
         let nothing_left = (0..n).all(|i| world.rests(i) && world.processes[i].stopped == 0);
-        let grew = orders.iter().any(|order| matches!(order, Order::Grow { .. }));
+        let grew = remedies.iter().any(|remedy| matches!(remedy, Remedy::Grow { .. }));
         quiet = if nothing_left && !grew { quiet + 1 } else { 0 };
     }
     let left: Vec<usize> = (0..n).filter(|&i| world.processes[i].at < script.programs[i].len()).collect();

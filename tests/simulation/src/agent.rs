@@ -7,7 +7,7 @@ use crate::script::{Script, MS, US};
 use crate::stage::{Event, Shared, Upward};
 use ligament_agent::memory::Ledger;
 use ligament_agent::{
-    Action, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Order, Outcome, Push, Report,
+    Action, AgentOrder, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Outcome, Push, Report,
 };
 use ligament_shm::line::Identity;
 use ligament_shm::socket::Frame;
@@ -40,7 +40,7 @@ pub struct Agent {
     pub custody: Custody,
     pub manager: Desk,
     /// The manager's order to end the run for a deadlock, and how far each had come when it was given.
-    doom: Option<(Order, Vec<u64>)>,
+    doom: Option<(AgentOrder, Vec<u64>)>,
     /// Frames that an instance's socket had no room for.
     clogged: Vec<VecDeque<Frame>>,
     /// Whether the instance's connection was accepted, and is to be closed once all is sent.
@@ -117,7 +117,7 @@ impl Agent {
         for order in self.manager.look(shared.clock, self.core.memory()) {
             shared.tell(|| format!("manager orders: {order:?}"));
             match order {
-                Order::Fail(_) => {
+                AgentOrder::Fail(_) => {
                     self.doom = Some((order, shared.moved.clone()));
                     let delay = if self.random.percent(50) { PATIENCE } else { 0 };
                     shared.post(delay, Event::Dooms);
@@ -145,7 +145,7 @@ impl Agent {
         self.obey(order, shared);
     }
 
-    fn obey(&mut self, order: Order, shared: &mut Shared) {
+    fn obey(&mut self, order: AgentOrder, shared: &mut Shared) {
         let actions = self.core.obey(order);
         self.act(actions, shared);
     }

@@ -4,7 +4,7 @@
 use crate::random::Random;
 use crate::script::Script;
 use ligament_agent::plan::End;
-use ligament_agent::{InstanceView, Order, Outcome, Plan, Report};
+use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Report};
 use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
 
 /// What the parts of a simulated run are called.
@@ -56,7 +56,7 @@ impl Desk {
         }
     }
 
-    fn carry_out(&mut self, deed: Deed) -> Option<Order> {
+    fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
         match deed {
             Deed::Say { level, who, text } | Deed::Write { level, who, text } => {
                 self.log.push((level, who, text));
@@ -80,7 +80,7 @@ impl Desk {
     }
 
     /// Thinks about the pages that it has read.
-    pub fn look(&mut self, now: u64, (used, limit): (u64, u64)) -> Vec<Order> {
+    pub fn look(&mut self, now: u64, (used, limit): (u64, u64)) -> Vec<AgentOrder> {
         let mut seen = self.logic.observe(&self.pages, now);
         self.pages.clear();
         for (one, &threads) in seen.iter_mut().zip(&self.threads) {

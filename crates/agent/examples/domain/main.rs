@@ -4,7 +4,7 @@
 mod parts;
 
 use ligament_agent::{
-    Carrier, Drain, Elsewhere, Gained, Guard, Heard, Host, Order, Outcome, Plan, Report, RunView, Started,
+    AgentOrder, Carrier, Drain, Elsewhere, Gained, Guard, Heard, Host, Outcome, Plan, Report, RunView, Started,
 };
 use ligament_carrier::Event;
 use ligament_launch::{Command, Environment};
@@ -144,7 +144,7 @@ impl Host for Stage {
         None
     }
 
-    fn tick(&mut self, _: &RunView<'_>) -> Vec<Order> {
+    fn tick(&mut self, _: &RunView<'_>) -> Vec<AgentOrder> {
         Vec::new()
     }
 
@@ -154,13 +154,13 @@ impl Host for Stage {
 
     fn show(&mut self, _: &RunView<'_>) {}
 
-    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         println!("{heard:?}");
         let Heard::Control { from, bytes } = heard else { return Vec::new() };
         self.waiting_for.remove(from);
         match &bytes[..] {
             b"done" => Vec::new(),
-            why => vec![Order::Fail(format!("domain {from}: {}", String::from_utf8_lossy(why)))],
+            why => vec![AgentOrder::Fail(format!("domain {from}: {}", String::from_utf8_lossy(why)))],
         }
     }
 }

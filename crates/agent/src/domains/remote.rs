@@ -2,7 +2,7 @@
 //! what the head says becomes orders. No I/O and no clock.
 
 use super::words::{lane_of, order_of, outcome_of, report_of, row_of, told_order};
-use crate::action::{Order, Phase, Report};
+use crate::action::{AgentOrder, Phase, Report};
 use crate::custody::Gained;
 use crate::host::InstanceView;
 use crate::outcome::Outcome;
@@ -22,7 +22,7 @@ const PRESSED: u32 = 10;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// Of the logic of the agent.
-    Order(Order),
+    Order(AgentOrder),
     /// So many bytes of files were written down, in all.
     Wrote(u64),
     /// A file of an instance could not be written, and is to be kept.
@@ -123,13 +123,13 @@ impl RemoteAgent {
         })
     }
 
-    fn take(&mut self, order: wire::Order) -> Heard {
+    fn take(&mut self, order: wire::AgentOrder) -> Heard {
         match &order {
-            wire::Order::Look { round, .. } => {
+            wire::AgentOrder::Look { round, .. } => {
                 self.round = *round;
                 self.pressing = PRESSED;
             }
-            wire::Order::End(_) => self.ending = true,
+            wire::AgentOrder::End(_) => self.ending = true,
             _ => {}
         }
         Heard::Order(told_order(order))
@@ -186,6 +186,6 @@ impl RemoteAgent {
 }
 
 /// Orders for the agent of a domain.
-pub fn orders<'a>(orders: impl IntoIterator<Item = &'a Order>) -> Vec<u8> {
+pub fn orders<'a>(orders: impl IntoIterator<Item = &'a AgentOrder>) -> Vec<u8> {
     to_bytes(&FromHead::Orders(orders.into_iter().filter_map(order_of).collect()))
 }

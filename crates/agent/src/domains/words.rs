@@ -1,7 +1,7 @@
 //! What is known of instances and what happens to them, in the words of the protocol between domains, and back. Points
 //! in time become ages there, and come back on the clock of whoever reads.
 
-use crate::action::{Order, Phase, Report};
+use crate::action::{AgentOrder, Phase, Report};
 use crate::custody::Gained;
 use crate::host::InstanceView;
 use crate::outcome::{Exit, Failure, Outcome};
@@ -110,23 +110,25 @@ pub fn told_report(report: wire::Report) -> Report {
 }
 
 /// What an agent is to do, to be told; none for what is no other agent's business.
-pub fn order_of(order: &Order) -> Option<wire::Order> {
+pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
     Some(match order {
-        Order::Budget { channel, bytes } => wire::Order::Budget { channel: *channel, bytes: *bytes },
-        Order::Look { round, instances } => wire::Order::Look { round: *round, instances: instances.clone() },
-        Order::End(outcome) => wire::Order::End(outcome_of(outcome)),
-        Order::Hurry => wire::Order::Hurry,
-        Order::Slots { .. } | Order::Fail(_) | Order::Release => return None,
+        AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
+        AgentOrder::Look { round, instances } => {
+            wire::AgentOrder::Look { round: *round, instances: instances.clone() }
+        }
+        AgentOrder::End(outcome) => wire::AgentOrder::End(outcome_of(outcome)),
+        AgentOrder::Hurry => wire::AgentOrder::Hurry,
+        AgentOrder::Slots { .. } | AgentOrder::Fail(_) | AgentOrder::Release => return None,
     })
 }
 
 /// The same, as it was told.
-pub fn told_order(order: wire::Order) -> Order {
+pub fn told_order(order: wire::AgentOrder) -> AgentOrder {
     match order {
-        wire::Order::Budget { channel, bytes } => Order::Budget { channel, bytes },
-        wire::Order::Look { round, instances } => Order::Look { round, instances },
-        wire::Order::End(outcome) => Order::End(told_outcome(outcome)),
-        wire::Order::Hurry => Order::Hurry,
+        wire::AgentOrder::Budget { channel, bytes } => AgentOrder::Budget { channel, bytes },
+        wire::AgentOrder::Look { round, instances } => AgentOrder::Look { round, instances },
+        wire::AgentOrder::End(outcome) => AgentOrder::End(told_outcome(outcome)),
+        wire::AgentOrder::Hurry => AgentOrder::Hurry,
     }
 }
 

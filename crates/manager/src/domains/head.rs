@@ -3,7 +3,7 @@
 
 use crate::deadlock::Carrier;
 use ligament_agent::domains::{self as words, orders};
-use ligament_agent::{Exit, Gained, InstanceView, Order, Outcome, Phase, Report};
+use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub enum Doing {
     /// Tell this to the agent of a domain.
     Tell { domain: u32, bytes: Vec<u8> },
     /// The head's own agent is to do this.
-    Order(Order),
+    Order(AgentOrder),
     /// Something happened elsewhere.
     Report(Report),
     /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
@@ -185,14 +185,14 @@ impl Head {
                 if let Some(member) = self.member(domain) {
                     member.ending = true;
                 }
-                Doing::Order(Order::End(outcome))
+                Doing::Order(AgentOrder::End(outcome))
             }
             Report::Remark { level, text } => {
                 let name = self.member(domain).map(|member| member.name.as_str()).unwrap_or_default();
                 let text = format!("the agent on {name} (domain {domain}): {text}");
                 Doing::Report(Report::Remark { level, text })
             }
-            Report::Slots { instance, slots } => Doing::Order(Order::Slots { instance, slots }),
+            Report::Slots { instance, slots } => Doing::Order(AgentOrder::Slots { instance, slots }),
             report => Doing::Report(report),
         }
     }
@@ -222,7 +222,7 @@ impl Head {
         // How the process ended that was first to fail is known only now.
         ending
             .filter(|outcome| *outcome != Outcome::Done)
-            .map(Order::End)
+            .map(AgentOrder::End)
             .map(Doing::Order)
             .into_iter()
             .collect()
@@ -257,7 +257,7 @@ impl Head {
         let mut out = vec![tell(FromHead::Refused(why.clone())), tell(FromHead::Bye)];
         // Also of one whose instances had ended: what they had sent may not have arrived.
         if !self.released {
-            out.push(Doing::Order(Order::Fail(why)));
+            out.push(Doing::Order(AgentOrder::Fail(why)));
         }
         out
     }
@@ -278,7 +278,7 @@ impl Head {
 
     /// The head's own agent reports that the run ends: all others are told.
     pub fn ending(&mut self, outcome: &Outcome) -> Vec<Doing> {
-        let bytes = orders([&Order::End(outcome.clone())]);
+        let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
         for (domain, member) in (1u32..).zip(&mut self.members) {
             if member.stage != Stage::Lost && !std::mem::replace(&mut member.ending, true) {
@@ -290,7 +290,7 @@ impl Head {
 
     /// The time for ending cleanly is over, for all.
     pub fn hurry(&self) -> Vec<Doing> {
-        self.tell_all(orders([&Order::Hurry]))
+        self.tell_all(orders([&AgentOrder::Hurry]))
     }
 
     fn tell_all(&self, bytes: Vec<u8>) -> Vec<Doing> {
@@ -299,12 +299,12 @@ impl Head {
     }
 
     /// What the manager orders, for whom it is.
-    pub fn pass_on(&mut self, order: Order) -> Vec<Doing> {
+    pub fn pass_on(&mut self, order: AgentOrder) -> Vec<Doing> {
         match order {
-            Order::Look { round, instances } => {
-                let of = |domain: u32| -> Order {
+            AgentOrder::Look { round, instances } => {
+                let of = |domain: u32| -> AgentOrder {
                     let own = instances.iter().copied().filter(|&one| self.domain_of(one) == domain);
-                    Order::Look { round, instances: own.collect() }
+                    AgentOrder::Look { round, instances: own.collect() }
                 };
                 // Also those that have none of them tell what their carriers do after it.
                 let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
@@ -314,7 +314,7 @@ impl Head {
                 self.round = round;
                 out
             }
-            Order::Budget { .. } => {
+            AgentOrder::Budget { .. } => {
                 let mut out = self.tell_all(orders([&order]));
                 out.push(Doing::Order(order));
                 out
@@ -364,7 +364,7 @@ impl Head {
     /// Whether no process is left in any domain. Tells the head's own agent, once.
     pub fn release(&mut self) -> Option<Doing> {
         let over = self.done_here && self.members.iter().all(|member| member.stage != Stage::Running);
-        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(Order::Release))
+        (over && !std::mem::replace(&mut self.released, true)).then_some(Doing::Order(AgentOrder::Release))
     }
 
     /// All is over and written down.

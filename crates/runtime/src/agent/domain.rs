@@ -9,7 +9,7 @@ use crate::paths::carried;
 use crate::strangers::Strangers;
 use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAgent};
 use ligament_agent::{
-    Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Order, Outcome, Report, RunView, Started,
+    AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
 };
 use ligament_launch::{prepare, Command, Place};
 use ligament_manager::{output_in, workdir_in, Outputs};
@@ -273,11 +273,14 @@ impl Host for Domain<'_> {
         Some(self.logic.next_snapshot())
     }
 
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder> {
         if self.has_launcher && launcher::is_gone() {
             self.has_launcher = false;
             self.tell(&FromAgent::Unable(launcher::GONE.to_owned()));
-            return vec![Order::Fail(format!("its agent has to go: {}", launcher::GONE)), Order::Release];
+            return vec![
+                AgentOrder::Fail(format!("its agent has to go: {}", launcher::GONE)),
+                AgentOrder::Release,
+            ];
         }
         if let Some(outputs) = &mut self.outputs {
             for (instance, said) in outputs.look() {
@@ -307,20 +310,20 @@ impl Host for Domain<'_> {
         }
     }
 
-    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         match heard {
             Heard::Control { from: 0, bytes } => match self.logic.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
                     self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));
-                    vec![Order::Fail(format!("what the head says makes no sense: {why}"))]
+                    vec![AgentOrder::Fail(format!("what the head says makes no sense: {why}"))]
                 }
             },
             Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why }) => {
                 self.headless = true;
-                let mut orders = vec![Order::Fail(format!("the head of the run is gone: {why}"))];
+                let mut orders = vec![AgentOrder::Fail(format!("the head of the run is gone: {why}"))];
                 // Nobody is left to say that the run is over.
-                orders.push(Order::Release);
+                orders.push(AgentOrder::Release);
                 orders
             }
             Heard::Path(Event::Refused { from, why, others }) => {
@@ -337,7 +340,7 @@ impl Host for Domain<'_> {
         }
     }
 
-    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<Order>> {
+    fn is_done_here(&mut self, view: &RunView<'_>) -> Option<Vec<AgentOrder>> {
         self.ending = view.core.ending().cloned().or(self.ending.take());
         self.snapshot(view);
         if let Some(text) = self.strangers.in_all() {
@@ -367,11 +370,11 @@ impl Host for Domain<'_> {
 }
 
 impl Domain<'_> {
-    fn take(&mut self, said: Said) -> Option<Order> {
+    fn take(&mut self, said: Said) -> Option<AgentOrder> {
         match said {
             Said::Order(order) => Some(order),
-            Said::Bye => Some(Order::Release),
-            Said::Refused(why) => Some(Order::Fail(why)),
+            Said::Bye => Some(AgentOrder::Release),
+            Said::Refused(why) => Some(AgentOrder::Fail(why)),
             Said::Look(look) => {
                 self.show_file(&look);
                 None

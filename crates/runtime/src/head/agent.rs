@@ -4,7 +4,7 @@ use super::{Runtime, ToStart, REDRAW};
 use crate::observe::{gained, see_stopped, see_threads};
 use crate::of_instances;
 use ligament_agent::{
-    Drain, Gained, Guard, Heard, Host, Link, Order, Peek, Report, RunView, Started, State, Wish,
+    AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Wish,
 };
 use ligament_manager::timeline::{self, Recording};
 use ligament_manager::{output_in, workdir_in, Event, Level};
@@ -153,7 +153,7 @@ impl Host for Runtime<'_> {
         }
     }
 
-    fn tick(&mut self, view: &RunView<'_>) -> Vec<Order> {
+    fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder> {
         let mut seen = self.see(&view.instances, view.now);
         see_threads(&mut seen, &view.instances);
         if self.view.is_some() {
@@ -169,7 +169,7 @@ impl Host for Runtime<'_> {
         orders
     }
 
-    fn heard(&mut self, heard: &Heard) -> Vec<Order> {
+    fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         self.heard_from_others(heard)
     }
 
@@ -181,7 +181,7 @@ impl Host for Runtime<'_> {
         self.hurry_others();
     }
 
-    fn is_done_here(&mut self, _: &RunView<'_>) -> Option<Vec<Order>> {
+    fn is_done_here(&mut self, _: &RunView<'_>) -> Option<Vec<AgentOrder>> {
         Some(self.own_part_is_done())
     }
 }

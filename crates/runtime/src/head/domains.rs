@@ -4,7 +4,7 @@
 use super::gathering::Agents;
 use super::Runtime;
 use crate::paths::{carried, farewell};
-use ligament_agent::{Carrier, Drain, Elsewhere, Heard, InstanceView, Order, Outcome};
+use ligament_agent::{AgentOrder, Carrier, Drain, Elsewhere, Heard, InstanceView, Outcome};
 use ligament_manager::domains::{Doing, Head, Joined};
 use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
@@ -129,7 +129,7 @@ impl Runtime<'_> {
     }
 
     /// The orders of those that are for this domain; the others are told.
-    pub(super) fn pass_on(&mut self, order: Order) -> Vec<Order> {
+    pub(super) fn pass_on(&mut self, order: AgentOrder) -> Vec<AgentOrder> {
         match &mut self.abroad {
             None => vec![order],
             Some(abroad) => {
@@ -151,15 +151,15 @@ impl Runtime<'_> {
         self.do_all(doings);
     }
 
-    pub(super) fn own_part_is_done(&mut self) -> Vec<Order> {
-        let Some(abroad) = &mut self.abroad else { return vec![Order::Release] };
+    pub(super) fn own_part_is_done(&mut self) -> Vec<AgentOrder> {
+        let Some(abroad) = &mut self.abroad else { return vec![AgentOrder::Release] };
         abroad.head.done_here();
         let doings = abroad.head.release().into_iter().collect();
         self.do_all(doings)
     }
 
     /// Whether somebody is silent, or what started an agent has ended.
-    pub(super) fn watch_others(&mut self, now: u64) -> Vec<Order> {
+    pub(super) fn watch_others(&mut self, now: u64) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let mut doings = abroad.head.tick(now);
         let lost = abroad.agents.lost().into_iter().map(|(domain, why)| (domain, why, Instant::now()));
@@ -176,7 +176,7 @@ impl Runtime<'_> {
         self.do_all(doings)
     }
 
-    pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<Order> {
+    pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
         let name =
             |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
@@ -224,7 +224,7 @@ impl Runtime<'_> {
     }
 
     /// Does what is to be done; what is for the agent of this domain comes back.
-    pub(super) fn do_all(&mut self, doings: Vec<Doing>) -> Vec<Order> {
+    pub(super) fn do_all(&mut self, doings: Vec<Doing>) -> Vec<AgentOrder> {
         let mut orders = Vec::new();
         let mut timelines = false;
         for doing in doings {

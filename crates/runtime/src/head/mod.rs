@@ -24,7 +24,7 @@ use crate::Colours;
 use brought::Brought;
 use domains::Abroad;
 use gathering::{Secrets, Unready};
-use ligament_agent::{InstanceView, Order, Outcome, Plan, Started};
+use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Started};
 use ligament_launch::staging::Inputs;
 use ligament_launch::{Command, Ran};
 use ligament_manager::timeline::Recording;
@@ -405,7 +405,7 @@ impl Runtime<'_> {
         why
     }
 
-    fn carry_out(&mut self, deed: Deed) -> Option<Order> {
+    fn carry_out(&mut self, deed: Deed) -> Option<AgentOrder> {
         match deed {
             Deed::Say { level, who, text } => self.add(level, &who, &text),
             Deed::Write { level, who, text } => self.log.add(level, &who, &text),
@@ -487,11 +487,11 @@ impl Runtime<'_> {
         }
     }
 
-    fn look(&mut self, seen: &[Observation], memory: (u64, u64)) -> Vec<Order> {
+    fn look(&mut self, seen: &[Observation], memory: (u64, u64)) -> Vec<AgentOrder> {
         let (used, limit) = self.memory(memory);
         let carriers = self.carriers();
         let deeds = self.manager.look(seen, MessageMemory { used, limit }, &carriers);
-        let orders: Vec<Order> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
+        let orders: Vec<AgentOrder> = deeds.into_iter().filter_map(|deed| self.carry_out(deed)).collect();
         orders.into_iter().flat_map(|order| self.pass_on(order)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What others see of a run while it goes on: its journal, and, as long as somebody watches it, how it stands now.
 
 use super::{Runtime, Terminal};
-use ligament_agent::{Order, Report, RunView};
+use ligament_agent::{AgentOrder, Report, RunView};
 use ligament_manager::domains::{Gathering, Joined};
 use ligament_manager::{Event, InstanceRecord, Level, Moment, Names, Observation, JOURNAL_VERSION};
 use ligament_model::{Identifier, Reference, Resolved, SettingValue};
@@ -119,14 +119,18 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn note_order(&mut self, order: &Order) {
+    pub(super) fn note_order(&mut self, order: &AgentOrder) {
         let event = match order {
-            Order::Budget { channel, bytes } => Event::BudgetGrown {
+            AgentOrder::Budget { channel, bytes } => Event::BudgetGrown {
                 port: self.model.ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
                 bytes: *bytes,
             },
-            Order::Fail(reason) => Event::Deadlock { reason: reason.clone() },
-            Order::Look { .. } | Order::End(_) | Order::Hurry | Order::Release | Order::Slots { .. } => return,
+            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.clone() },
+            AgentOrder::Look { .. }
+            | AgentOrder::End(_)
+            | AgentOrder::Hurry
+            | AgentOrder::Release
+            | AgentOrder::Slots { .. } => return,
         };
         self.journal.note(event);
     }

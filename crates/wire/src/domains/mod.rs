@@ -83,7 +83,7 @@ pub enum FromHead {
     Refused(#[n(0)] String),
     /// Do this, in this order.
     #[n(2)]
-    Orders(#[n(0)] Vec<Order>),
+    Orders(#[n(0)] Vec<AgentOrder>),
     /// All is over and written down; go.
     #[n(3)]
     Bye,
@@ -289,7 +289,7 @@ pub enum Report {
 
 /// What an agent is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
-pub enum Order {
+pub enum AgentOrder {
     /// The budget of a channel becomes so many bytes.
     #[n(0)]
     Budget {

@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::script::MS;
 use ligament_agent::domains::{Heard, RemoteAgent};
 use ligament_agent::memory::Ledger;
-use ligament_agent::{Action, Caller, Core, Exit, InstanceView, Link, Order, Outcome, Push, Report};
+use ligament_agent::{Action, AgentOrder, Caller, Core, Exit, InstanceView, Link, Outcome, Push, Report};
 use ligament_manager::domains::{Doing, Expected, Gathering, Head};
 use ligament_manager::{Deed, Level, Manager, MessageMemory};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
@@ -434,7 +434,7 @@ impl<'s> Stage<'s> {
         for heard in heard {
             let order = match heard {
                 Heard::Order(order) => order,
-                Heard::Bye => Order::Release,
+                Heard::Bye => AgentOrder::Release,
                 Heard::Wrote(_) | Heard::NotWritten { .. } | Heard::Look(_) | Heard::Refused(_) => continue,
             };
             self.tell(|| format!("domain {domain} is to do: {order:?}"));
@@ -494,7 +494,7 @@ impl<'s> Stage<'s> {
                 }
                 Deed::Order(order) => {
                     self.tell(|| format!("the manager orders: {order:?}"));
-                    if matches!(order, Order::Fail(_)) {
+                    if matches!(order, AgentOrder::Fail(_)) {
                         self.doomed = Some(self.world.processes.iter().map(|one| one.moved).collect());
                     }
                     let doings = self.head.pass_on(order);
