@@ -1,7 +1,7 @@
 //! The carrier as its agent sees it. Nothing here waits for the carrier's threads: these may be waiting for an answer of
 //! the agent, in whose loop the calls are made.
 
-use crate::threads::{endpoint_thread, paths_thread, Order, Shared};
+use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
 use crate::{Heard, Paths};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,23 +70,23 @@ impl Carrier {
 
     /// Begins a path that this end dials: see `Net::dial`. As all that follows it does not wait.
     pub fn dial(&self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
-        self.shared.order(Order::Dial { domain, addresses, streams });
+        self.shared.give(Task::Dial { domain, addresses, streams });
     }
 
     /// Begins a path that the other end dials.
     pub fn expect(&self, domain: u32) {
-        self.shared.order(Order::Expect { domain });
+        self.shared.give(Task::Expect { domain });
     }
 
     /// Nothing more will be said to a domain. When both ends have said so, `Event::Ended` is heard.
     pub fn end(&self, domain: u32) {
-        self.shared.order(Order::End { domain });
+        self.shared.give(Task::End { domain });
     }
 
     /// Says something to the agent of another domain, to which a path was begun. It arrives once, and after what was said
     /// before.
     pub fn control(&self, domain: u32, bytes: Vec<u8>) {
-        self.shared.order(Order::Control { domain, bytes });
+        self.shared.give(Task::Control { domain, bytes });
     }
 
     /// Becomes an endpoint of the domain (the agent's driver calls this). What came for instances here before waits
@@ -100,7 +100,7 @@ impl Carrier {
 
     /// Lets go of the endpoint as soon as all that was sent here has arrived elsewhere; `Heard::Detached` says so.
     pub fn detach(&self) {
-        self.shared.order(Order::Detach);
+        self.shared.give(Task::Detach);
     }
 
     /// Whether anything is under way, at this moment.

@@ -2,7 +2,7 @@
 //! the lock and does all there is to do, in both directions, so that a message costs one wake-up. A futex cannot be waited
 //! for beside sockets, hence two. It is kept all the same, since it needs no descriptor that is passed to every process,
 //! looks to senders as every doorbell does, and is rung only when its owner is parked; the owner of an eventfd beside
-//! sockets would have to say that as well. The eventfd that there is, is for the agent's orders.
+//! sockets would have to say that as well. The eventfd that there is, is for the agent's tasks.
 
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};
@@ -25,7 +25,7 @@ const LINGER: Nanos = 100_000;
 const NAP: Duration = Duration::from_secs(1);
 
 /// What the agent wants.
-pub(crate) enum Order {
+pub(crate) enum Task {
     Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
     Expect { domain: u32 },
     End { domain: u32 },
@@ -50,8 +50,8 @@ struct Work {
 pub(crate) struct Shared {
     work: Mutex<Work>,
     /// Held for moments only, unlike `work`.
-    orders: Mutex<Vec<Order>>,
-    /// Says to the thread that waits for sockets that there are orders.
+    tasks: Mutex<Vec<Task>>,
+    /// Says to the thread that waits for sockets that there are tasks.
     called: OwnedFd,
     sockets: OwnedFd,
     heard: UnboundedSender<Heard>,
@@ -75,12 +75,12 @@ impl Shared {
             paths_until: Nanos::MAX,
             stopped: false,
         };
-        Ok(Shared { work: Mutex::new(work), orders: Mutex::default(), called, sockets, heard })
+        Ok(Shared { work: Mutex::new(work), tasks: Mutex::default(), called, sockets, heard })
     }
 
-    /// Gives an order.
-    pub fn order(&self, order: Order) {
-        lock(&self.orders).push(order);
+    /// Gives a task.
+    pub fn give(&self, task: Task) {
+        lock(&self.tasks).push(task);
         self.call();
     }
 
@@ -104,11 +104,11 @@ impl Shared {
 
     /// How much is under way; not nothing if a thread is at work.
     pub fn quiet(&self) -> Quiet {
-        let orders = !lock(&self.orders).is_empty();
+        let tasks = !lock(&self.tasks).is_empty();
         match self.work.try_lock() {
             Ok(work) => {
                 let quiet = work.logic.quiet();
-                Quiet { quiet: quiet.quiet && !orders, ..quiet }
+                Quiet { quiet: quiet.quiet && !tasks, ..quiet }
             }
             Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => Quiet::default(),
         }
@@ -116,8 +116,8 @@ impl Shared {
 
     /// Does all there is to do. When it is to be called again at the latest.
     fn pass(&self, work: &mut Work) -> Nanos {
-        for order in std::mem::take(&mut *lock(&self.orders)) {
-            self.obey(work, order);
+        for task in std::mem::take(&mut *lock(&self.tasks)) {
+            self.do_task(work, task);
         }
         let Work { paths, logic, .. } = work;
         logic.pass(&mut **paths, now());
@@ -179,27 +179,27 @@ impl Shared {
         (!work.logic.looks_again() && due > now()).then_some(due)
     }
 
-    fn obey(&self, work: &mut Work, order: Order) {
+    fn do_task(&self, work: &mut Work, task: Task) {
         let Work { paths, logic, known, .. } = work;
-        match order {
-            Order::Dial { domain, addresses, streams } => {
+        match task {
+            Task::Dial { domain, addresses, streams } => {
                 known.insert(domain);
                 paths.dial(domain, addresses, streams);
             }
-            Order::Expect { domain } => {
+            Task::Expect { domain } => {
                 known.insert(domain);
                 paths.expect(domain);
             }
-            Order::End { domain } if known.remove(&domain) => paths.end(domain),
-            Order::Control { domain, bytes } if known.contains(&domain) => {
+            Task::End { domain } if known.remove(&domain) => paths.end(domain),
+            Task::Control { domain, bytes } if known.contains(&domain) => {
                 logic.control(&mut **paths, domain, bytes);
             }
-            Order::End { .. } => {}
-            Order::Control { domain, .. } => {
+            Task::End { .. } => {}
+            Task::Control { domain, .. } => {
                 let why = "there is something to say to it, and no path was begun".to_owned();
                 self.tell(Heard::Path(Event::GivenUp { domain, why }));
             }
-            Order::Detach => logic.detach(),
+            Task::Detach => logic.detach(),
         }
     }
 }
@@ -222,7 +222,7 @@ fn until(then: Nanos) -> Duration {
     Duration::from_nanos(then.saturating_sub(now())).min(NAP)
 }
 
-/// Waits for sockets, and for the agent's orders.
+/// Waits for sockets, and for the agent's tasks.
 pub(crate) fn paths_thread(shared: Arc<Shared>) {
     let _witness = Witness(&shared);
     loop {
