@@ -4,7 +4,7 @@ use crate::codec::Codec;
 use crate::connection::Connection;
 use crate::pays::Link;
 use crate::Cargo;
-use ligament_path::{FrameHeader, MessageId, Nanos, Outgoing as Next, Path, StreamId, HEADER_BYTES};
+use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, HEADER_BYTES};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
@@ -42,7 +42,7 @@ impl Frame {
 }
 
 /// One stream's writer.
-pub(crate) struct Outgoing {
+pub(crate) struct StreamWriter {
     frames: VecDeque<Frame>,
     /// How much of the first frame has been written, and how much of all of them has not.
     done: usize,
@@ -50,9 +50,9 @@ pub(crate) struct Outgoing {
     link: Link,
 }
 
-impl Outgoing {
-    pub fn new() -> Outgoing {
-        Outgoing { frames: VecDeque::new(), done: 0, left: 0, link: Link::default() }
+impl StreamWriter {
+    pub fn new() -> StreamWriter {
+        StreamWriter { frames: VecDeque::new(), done: 0, left: 0, link: Link::default() }
     }
 
     /// Whether frames wait here.
@@ -102,14 +102,16 @@ impl Outgoing {
         while self.left < AHEAD {
             let Some(next) = path.next(stream, now) else { break };
             let (header, body) = match next {
-                Next::Control { header, bytes } => (header, Body::Bytes(bytes)),
-                Next::Piece { header, id, offset, len } => match codec.pack(domain, &header, id, link, cargo) {
-                    Some((codec, bytes)) => {
-                        let stored = bytes.len() as u32;
-                        (FrameHeader { codec, stored, ..header }, Body::Bytes(bytes))
+                OutgoingFrame::Control { header, bytes } => (header, Body::Bytes(bytes)),
+                OutgoingFrame::Piece { header, id, offset, len } => {
+                    match codec.pack(domain, &header, id, link, cargo) {
+                        Some((codec, bytes)) => {
+                            let stored = bytes.len() as u32;
+                            (FrameHeader { codec, stored, ..header }, Body::Bytes(bytes))
+                        }
+                        None => (header, Body::Message { id, offset, len }),
                     }
-                    None => (header, Body::Message { id, offset, len }),
-                },
+                }
             };
             let frame = Frame { header: header.encode(), body };
             self.left += frame.len();
@@ -199,7 +201,7 @@ mod tests {
             path.stream_up(0, 1, 0);
             path.send(1, 1000);
             let only = Only(vec![7; there]);
-            let written = Outgoing::new().write(&mut connection, (2, 0), (&mut path, &mut codec), &only, 1);
+            let written = StreamWriter::new().write(&mut connection, (2, 0), (&mut path, &mut codec), &only, 1);
             assert_eq!(written.is_ok(), goes, "{there} bytes");
         }
     }

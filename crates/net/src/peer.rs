@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::greeting::Boot;
 use crate::guest::Line;
 use crate::incoming::Incoming;
-use crate::outgoing::Outgoing;
+use crate::outgoing::StreamWriter;
 use crate::Tuning;
 use ligament_path::{Nanos, Path, StreamId};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) struct Stream {
     pub incarnation: u32,
     pub connection: Connection,
     pub incoming: Incoming,
-    pub outgoing: Outgoing,
+    pub outgoing: StreamWriter,
 }
 
 /// A stream as seen by the end that dials it.

@@ -51,7 +51,7 @@ impl Default for Tuning {
 
 /// A frame to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outgoing {
+pub enum OutgoingFrame {
     /// The header, then `len` bytes at `offset` of the message.
     Piece { header: FrameHeader, id: MessageId, offset: u64, len: u32 },
     /// The header, then these bytes.
@@ -215,7 +215,7 @@ impl Path {
     }
 
     /// The next frame for a stream that can take one. It counts as sent.
-    pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<Outgoing> {
+    pub fn next(&mut self, stream: StreamId, now: Nanos) -> Option<OutgoingFrame> {
         let first = *self.streams.keys().next()? == stream;
         let only = self.streams.len() == 1;
         let frame = if first { self.next_control(now).or_else(|| self.next_small()) } else { None };
@@ -235,9 +235,10 @@ impl Path {
         let state = self.streams.get_mut(&stream)?;
         let frame = match frame {
             Some(frame) => frame,
-            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => {
-                Outgoing::Control { header: FrameHeader::control(FrameKind::Heartbeat, 0), bytes: Vec::new() }
-            }
+            None if now.saturating_sub(state.spoke) >= self.tuning.heartbeat => OutgoingFrame::Control {
+                header: FrameHeader::control(FrameKind::Heartbeat, 0),
+                bytes: Vec::new(),
+            },
             None => return None,
         };
         state.spoke = now;
@@ -246,7 +247,7 @@ impl Path {
         }
         let state = self.streams.get_mut(&stream)?;
         let header = match &frame {
-            Outgoing::Piece { header, .. } | Outgoing::Control { header, .. } => header,
+            OutgoingFrame::Piece { header, .. } | OutgoingFrame::Control { header, .. } => header,
         };
         match header.kind {
             FrameKind::Piece => state.flight.push_back(Cargo::Piece {
@@ -272,7 +273,7 @@ impl Path {
             || now.saturating_sub(state.spoke) >= self.tuning.heartbeat
     }
 
-    fn next_control(&mut self, now: Nanos) -> Option<Outgoing> {
+    fn next_control(&mut self, now: Nanos) -> Option<OutgoingFrame> {
         if self.must_tell(now) {
             return Some(self.tell());
         }
@@ -282,17 +283,17 @@ impl Path {
                 number: self.credits[&conduit],
                 ..FrameHeader::control(FrameKind::Credit, 0)
             };
-            return Some(Outgoing::Control { header, bytes: Vec::new() });
+            return Some(OutgoingFrame::Control { header, bytes: Vec::new() });
         }
         if self.ending_is_due() {
             self.ending.due = false;
             let header = FrameHeader::control(FrameKind::End, 0);
-            return Some(Outgoing::Control { header, bytes: Vec::new() });
+            return Some(OutgoingFrame::Control { header, bytes: Vec::new() });
         }
         None
     }
 
-    fn next_small(&mut self) -> Option<Outgoing> {
+    fn next_small(&mut self) -> Option<OutgoingFrame> {
         self.outbound.next_small().map(outgoing)
     }
 
@@ -321,13 +322,13 @@ impl Path {
     }
 
     /// A sign of life that asks for news at once.
-    fn ask(&mut self) -> Outgoing {
+    fn ask(&mut self) -> OutgoingFrame {
         self.ending.asked = true;
         let header = FrameHeader { number: 1, ..FrameHeader::control(FrameKind::Heartbeat, 0) };
-        Outgoing::Control { header, bytes: Vec::new() }
+        OutgoingFrame::Control { header, bytes: Vec::new() }
     }
 
-    fn tell(&mut self) -> Outgoing {
+    fn tell(&mut self) -> OutgoingFrame {
         self.tell_since = None;
         let news = self.streams.iter_mut().filter(|(_, stream)| stream.came != stream.told);
         let bytes = encode_counts(news.map(|(&number, stream)| {
@@ -335,7 +336,7 @@ impl Path {
             Count { stream: number, incarnation: stream.incarnation, frames: stream.came }
         }));
         let header = FrameHeader::control(FrameKind::Acknowledgement, bytes.len() as u32);
-        Outgoing::Control { header, bytes }
+        OutgoingFrame::Control { header, bytes }
     }
 
     /// A header has been read from a stream: where do the bytes after it go? `finished` is due when they have come.
@@ -541,7 +542,7 @@ impl Path {
     }
 }
 
-fn outgoing(piece: Piece) -> Outgoing {
+fn outgoing(piece: Piece) -> OutgoingFrame {
     let Piece { id, offset, len, total } = piece;
     let header = FrameHeader {
         kind: FrameKind::Piece,
@@ -553,5 +554,5 @@ fn outgoing(piece: Piece) -> Outgoing {
         offset,
         total,
     };
-    Outgoing::Piece { header, id, offset, len }
+    OutgoingFrame::Piece { header, id, offset, len }
 }

@@ -1,6 +1,8 @@
 //! What one end of a path does with frames, in order and out of it, right and wrong.
 
-use ligament_path::{Action, FrameHeader, FrameKind, MessageId, Outgoing, Path, Place, Tuning, HEADER_BYTES};
+use ligament_path::{
+    Action, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, Place, Tuning, HEADER_BYTES,
+};
 use proptest::prelude::*;
 
 /// Longer than news may wait, and shorter than a stream may be quiet (ns).
@@ -20,9 +22,9 @@ fn actions(path: &mut Path) -> Vec<Action> {
     std::iter::from_fn(|| path.action()).filter(|action| *action != Action::Write).collect()
 }
 
-fn conduit_of(frame: Option<Outgoing>) -> u32 {
+fn conduit_of(frame: Option<OutgoingFrame>) -> u32 {
     match frame {
-        Some(Outgoing::Piece { id, .. }) => id.conduit,
+        Some(OutgoingFrame::Piece { id, .. }) => id.conduit,
         other => panic!("a piece is due, and not {other:?}"),
     }
 }
@@ -80,7 +82,9 @@ fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_f
     assert_eq!(path.begins(0, &whole, 3).unwrap(), Place::Nowhere { stored: 5 });
     path.finished(0, 3);
     assert_eq!(actions(&mut path).len(), 1);
-    let Some(Outgoing::Control { header, bytes }) = path.next(0, 1_000_000_000) else { panic!("it is told") };
+    let Some(OutgoingFrame::Control { header, bytes }) = path.next(0, 1_000_000_000) else {
+        panic!("it is told")
+    };
     assert_eq!((header.kind, bytes.len()), (FrameKind::Acknowledgement, 32));
     assert_eq!((bytes[8], bytes[24]), (2, 1), "frames on each stream");
 }
@@ -91,7 +95,7 @@ fn what_was_told_of_one_stream_on_another_that_broke_is_told_again() {
     path.begins(1, &piece(1, 1, 0, 5, 5), 1).unwrap();
     path.finished(1, 1);
     let told = path.next(0, 1_000_000_000);
-    assert!(matches!(told, Some(Outgoing::Control { .. })));
+    assert!(matches!(told, Some(OutgoingFrame::Control { .. })));
     assert_eq!(path.next(0, 1_000_000_001), None);
     path.stream_down(0, 1_000_000_002);
     assert_eq!(path.next(1, 1_000_000_003), told, "nobody knows whether it has come");
@@ -102,7 +106,9 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
     let tuning = Tuning::default();
     let mut path = end(tuning, 1);
     assert_eq!(path.next(0, tuning.heartbeat - 1), None);
-    let Some(Outgoing::Control { header, .. }) = path.next(0, tuning.heartbeat) else { panic!("a heartbeat") };
+    let Some(OutgoingFrame::Control { header, .. }) = path.next(0, tuning.heartbeat) else {
+        panic!("a heartbeat")
+    };
     assert_eq!(header.kind, FrameKind::Heartbeat);
     assert_eq!(path.deadline(), Some(2 * tuning.heartbeat));
     path.tick(tuning.silence - 1);
@@ -160,7 +166,7 @@ fn what_has_come_is_told_with_whatever_is_said_and_else_only_after_a_while() {
     assert_eq!(path.next(0, 8), None, "nothing is said only to tell that");
     path.send(2, 5);
     assert_eq!(conduit_of(path.next(0, 9)), 2);
-    let Some(Outgoing::Control { header, .. }) = path.next(0, 9) else {
+    let Some(OutgoingFrame::Control { header, .. }) = path.next(0, 9) else {
         panic!("it is told in the same moment")
     };
     assert_eq!(header.kind, FrameKind::Acknowledgement);
@@ -173,16 +179,18 @@ fn an_end_that_has_sent_its_last_asks_for_news_and_gets_it_at_once() {
     here.send(1, 5);
     here.end();
     conduit_of(here.next(0, MOMENT));
-    let Some(Outgoing::Control { header, .. }) = here.next(0, MOMENT) else { panic!("it asks") };
+    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, MOMENT) else { panic!("it asks") };
     assert_eq!((header.kind, header.number, here.next(0, MOMENT)), (FrameKind::Heartbeat, 1, None), "once");
     there.begins(0, &piece(1, 1, 0, 5, 5), 2 * MOMENT).unwrap();
     there.finished(0, 2 * MOMENT);
     assert_eq!(there.next(0, 2 * MOMENT), None);
     there.begins(0, &header, 2 * MOMENT).unwrap();
-    let Some(Outgoing::Control { header, bytes }) = there.next(0, 2 * MOMENT) else { panic!("it is told") };
+    let Some(OutgoingFrame::Control { header, bytes }) = there.next(0, 2 * MOMENT) else {
+        panic!("it is told")
+    };
     assert_eq!(header.kind, FrameKind::Acknowledgement);
     here.acknowledged(0, &bytes, 3 * MOMENT).unwrap();
-    let Some(Outgoing::Control { header, .. }) = here.next(0, 3 * MOMENT) else { panic!("this was all") };
+    let Some(OutgoingFrame::Control { header, .. }) = here.next(0, 3 * MOMENT) else { panic!("this was all") };
     assert_eq!(header.kind, FrameKind::End);
 }
 

@@ -2,7 +2,7 @@
 //! Each seed is one schedule; `LIGAMENT_SCHEDULES` says how many are played, `LIGAMENT_SEED` plays one.
 
 use ligament_path::{
-    Action, FrameHeader, MessageId, Nanos, Outgoing, Path, Place, StreamId, Tuning, HEADER_BYTES,
+    Action, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, Place, StreamId, Tuning, HEADER_BYTES,
 };
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -245,12 +245,12 @@ impl World {
             let Some(frame) = frame else { return };
             let mut bytes = Vec::new();
             match frame {
-                Outgoing::Piece { header, id, offset, len } => {
+                OutgoingFrame::Piece { header, id, offset, len } => {
                     assert!(self.ends[which].leaving.contains_key(&id), "{id:?} is sent after its release");
                     bytes.extend(header.encode());
                     bytes.extend((offset..offset + u64::from(len)).map(|at| content(id, at)));
                 }
-                Outgoing::Control { header, bytes: control } => {
+                OutgoingFrame::Control { header, bytes: control } => {
                     bytes.extend(header.encode());
                     bytes.extend(control);
                 }

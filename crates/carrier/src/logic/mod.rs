@@ -14,7 +14,7 @@ use ligament_shm::endpoint::Bed;
 use ligament_shm::{Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
 use ligament_wire::{HeaderWords, HEADER_BYTES};
-use outward::{Out, Outgoing};
+use outward::{Out, Shipment};
 use overlays::Overlays;
 use std::collections::{BTreeSet, HashMap};
 use std::io::IoSlice;
@@ -58,7 +58,7 @@ enum Stage<C> {
 /// The carrier's logic.
 pub(crate) struct Logic<C> {
     stage: Stage<C>,
-    outgoing: HashMap<(u32, MessageId), Outgoing>,
+    outgoing: HashMap<(u32, MessageId), Shipment>,
     incoming: HashMap<(u32, MessageId), Incoming>,
     /// Of those, how many are the agents' own.
     controls_out: usize,
@@ -136,7 +136,7 @@ impl<C: Custodian> Logic<C> {
     pub fn control(&mut self, paths: &mut dyn Paths, domain: u32, bytes: Vec<u8>) {
         let id = paths.send(domain, CONTROL, bytes.len() as u64);
         self.controls_out += 1;
-        self.outgoing.insert((domain, id), Outgoing::Bytes(bytes));
+        self.outgoing.insert((domain, id), Shipment::Bytes(bytes));
     }
 
     /// The endpoint is to be let go of when all that was sent here has arrived elsewhere.

@@ -28,7 +28,7 @@ impl Out {
 }
 
 /// A message on its way to another domain.
-pub(super) enum Outgoing {
+pub(super) enum Shipment {
     /// Of an instance: its body lies where the instance wrote it.
     Message { header: [u8; HEADER_BYTES], message: Box<Arrived> },
     /// The carrier's own, or the agent's.
@@ -38,12 +38,12 @@ pub(super) enum Outgoing {
 /// What stands between the beginning of a body and its first part.
 static ZEROS: [u8; PART_ALIGN as usize] = [0; PART_ALIGN as usize];
 
-impl Outgoing {
+impl Shipment {
     /// Adds the `len` bytes from `offset` on.
     pub fn slices<'a>(&'a self, offset: u64, len: usize, into: &mut Vec<IoSlice<'a>>) {
         let pieces: [&'a [u8]; 4] = match self {
-            Outgoing::Bytes(bytes) => [bytes, &[], &[], &[]],
-            Outgoing::Message { header, message } => {
+            Shipment::Bytes(bytes) => [bytes, &[], &[], &[]],
+            Shipment::Message { header, message } => {
                 let (head, zeros, parts) = message.body();
                 [header, head, &ZEROS[..zeros], parts]
             }
@@ -61,7 +61,7 @@ impl Outgoing {
     }
 }
 
-type Leaving = HashMap<(u32, MessageId), Outgoing>;
+type Shipments = HashMap<(u32, MessageId), Shipment>;
 
 impl<C: Custodian> Logic<C> {
     /// Hands to paths what the instances here have sent.
@@ -91,7 +91,7 @@ impl<C: Custodian> Side<C> {
     fn collect(
         &mut self,
         paths: &mut dyn Paths,
-        outgoing: &mut Leaving,
+        outgoing: &mut Shipments,
         counts: &mut Quiet,
     ) -> Result<(), ShmError> {
         let mut arrived = std::mem::take(&mut self.arrived);
@@ -107,7 +107,7 @@ impl<C: Custodian> Side<C> {
         &mut self,
         channel: usize,
         paths: &mut dyn Paths,
-        outgoing: &mut Leaving,
+        outgoing: &mut Shipments,
         counts: &mut Quiet,
     ) -> Result<(), ShmError> {
         let Some(message) = self.endpoint.take_off(channel) else { return Ok(()) };
@@ -120,13 +120,13 @@ impl<C: Custodian> Side<C> {
         if number != 0 && self.overlays.is_news(channel, number) {
             let bytes = self.overlay(channel, id, number)?;
             let sent = paths.send(domain, id, bytes.len() as u64);
-            outgoing.insert((domain, sent), Outgoing::Bytes(bytes));
+            outgoing.insert((domain, sent), Shipment::Bytes(bytes));
             counts.sent += 1;
         }
         let header = message.header_elsewhere();
         self.spoken_to.insert(domain);
         let sent = paths.send(domain, id, HEADER_BYTES as u64 + header.body_len());
-        outgoing.insert((domain, sent), Outgoing::Message { header: to_bytes(&header), message });
+        outgoing.insert((domain, sent), Shipment::Message { header: to_bytes(&header), message });
         counts.sent += 1;
         Ok(())
     }

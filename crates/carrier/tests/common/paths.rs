@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_net::{Cargo, Event, MessageId, Nanos};
-use ligament_path::{Action, FrameHeader, Outgoing, Path, Place, Tuning};
+use ligament_path::{Action, FrameHeader, OutgoingFrame, Path, Place, Tuning};
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{BTreeMap, VecDeque};
@@ -110,8 +110,8 @@ impl End {
             self.act(domain, cargo, events);
             let Some(frame) = self.path.next(0, now) else { return };
             let frame = match frame {
-                Outgoing::Control { header, bytes } => (header, bytes),
-                Outgoing::Piece { header, id, offset, len } => {
+                OutgoingFrame::Control { header, bytes } => (header, bytes),
+                OutgoingFrame::Piece { header, id, offset, len } => {
                     let mut slices: Vec<IoSlice<'_>> = Vec::new();
                     cargo.slices(domain, id, offset, len, &mut slices);
                     let bytes = slices.iter().flat_map(|slice| slice.iter().copied()).collect::<Vec<u8>>();

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::greeting::{Boot, Hello};
 use crate::guest::{Guest, Line, Progress};
 use crate::incoming::Incoming;
-use crate::outgoing::Outgoing;
+use crate::outgoing::StreamWriter;
 use crate::peer::{Standing, Stream};
 use crate::{socket, Event, Nanos, StreamId};
 use rustix::event::epoll::{self, EventFlags};
@@ -265,7 +265,7 @@ impl Net {
         let Some(Guest { connection, .. }) = self.guests.remove(&token) else { return };
         self.owners.insert(token, Owner::Stream(domain, stream));
         let incoming = Incoming::new();
-        let fresh = Stream { token, incarnation, connection, incoming, outgoing: Outgoing::new() };
+        let fresh = Stream { token, incarnation, connection, incoming, outgoing: StreamWriter::new() };
         let peer = self.peer(domain);
         let was_down = peer.streams.is_empty();
         peer.boot = Some(boot);

@@ -3,7 +3,7 @@
 
 use super::launcher;
 use super::left::{identities, left_by};
-use crate::files::{see, Outgoing, INPUTS};
+use crate::files::{see, Departing, INPUTS};
 use crate::observe::see_stopped_processes;
 use crate::paths::carried;
 use crate::strangers::Strangers;
@@ -39,7 +39,7 @@ pub(super) struct Domain<'a> {
     scratch: Option<PathBuf>,
     /// Of files that the head does not see.
     outputs: Option<Outputs>,
-    files: Option<Outgoing<(u32, String)>>,
+    files: Option<Departing<(u32, String)>>,
     /// Where files stay that could not be written to the run directory.
     kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
@@ -346,7 +346,7 @@ impl Host for Domain<'_> {
         if let Some(text) = self.strangers.in_all() {
             self.report(Report::Remark { level: WARNING, text });
         }
-        let mut files = Outgoing::new(FILES_UNDER_WAY);
+        let mut files = Departing::new(FILES_UNDER_WAY);
         if let Some(scratch) = &self.scratch {
             if let Some(outputs) = &mut self.outputs {
                 outputs.close();

@@ -4,7 +4,7 @@
 use super::domains::{Abroad, Part};
 use super::gathering::Unready;
 use super::{RunResult, Runtime};
-use crate::files::{Outgoing, INPUTS};
+use crate::files::{Departing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Failure, Heard, Outcome, Plan};
 use ligament_launch::staging::{give, store, Inputs};
@@ -23,7 +23,7 @@ const GLANCE: Duration = Duration::from_millis(200);
 
 /// The inputs of a domain.
 struct ToDomain {
-    files: Outgoing<u32>,
+    files: Departing<u32>,
     wanted: u64,
     came: u64,
     ready: bool,
@@ -74,7 +74,7 @@ impl Runtime<'_> {
         }
         abroad.head.stages(self.inputs.files.len());
         let one = |domain| {
-            (domain, ToDomain { files: Outgoing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
+            (domain, ToDomain { files: Departing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
         };
         let mut to: BTreeMap<u32, ToDomain> = (1..self.record.domains.len() as u32).map(one).collect();
         let mut events = event_loop()?;

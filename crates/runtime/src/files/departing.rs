@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// Files that are to go, each with a label by which the other side knows it.
-pub(crate) struct Outgoing<L> {
+pub(crate) struct Departing<L> {
     waiting: VecDeque<(L, PathBuf)>,
     going: Option<Going<L>>,
     /// How many bytes may be under way.
@@ -29,10 +29,10 @@ struct Going<L> {
     digest: Context,
 }
 
-impl<L: Clone + PartialEq> Outgoing<L> {
+impl<L: Clone + PartialEq> Departing<L> {
     /// None yet; of those to come so many bytes may be under way.
-    pub fn new(most: u64) -> Outgoing<L> {
-        Outgoing { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
+    pub fn new(most: u64) -> Departing<L> {
+        Departing { waiting: VecDeque::new(), going: None, most, sent: 0, arrived: 0, lost: Vec::new() }
     }
 
     pub fn add(&mut self, label: L, path: PathBuf) {
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn every_file_arrives_as_it_was_and_no_more_is_under_way_than_may_be() {
-        let home = std::env::temp_dir().join(format!("ligament-outgoing-{}", std::process::id()));
+        let home = std::env::temp_dir().join(format!("ligament-departing-{}", std::process::id()));
         std::fs::create_dir_all(home.join("from")).unwrap();
         let most = 8 * MAX_PIECE as u64;
-        let mut out: Outgoing<String> = Outgoing::new(most);
+        let mut out: Departing<String> = Departing::new(most);
         let piece = MAX_PIECE as u64;
         for (name, length) in [("large", 3 * most + 100), ("fits", piece), ("empty", 0), ("small", 3)] {
             let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
