@@ -8,13 +8,13 @@ mod processes;
 pub use elsewhere::Elsewhere;
 
 use crate::action::{Action, Link, Report};
+use crate::agent_socket::{AgentSocket, Directory};
 use crate::connection::Connection;
 use crate::core::Core;
 use crate::custody::Custody;
 use crate::host::{Drain, Host, InstanceView, RunView, Started, Wish};
 use crate::memory::Ledger;
 use crate::outcome::{Exit, Outcome};
-use crate::place::{Directory, Place};
 use crate::plan::Plan;
 use crate::sys::{random_hex, watched};
 use ligament_launch::{raise_open_files, Guard};
@@ -124,9 +124,9 @@ impl<'h> Driver<'h> {
         host: &'h mut dyn Host,
         elsewhere: Option<Elsewhere<'h>>,
     ) -> Result<Driver<'h>, String> {
-        let place = Place::find(guard)?;
-        let address = place.address().to_owned();
-        let (socket, directory) = place.into_parts();
+        let listening = AgentSocket::find(guard)?;
+        let address = listening.address().to_owned();
+        let (socket, directory) = listening.into_parts();
         let listener = watched(socket, Interest::READABLE)
             .map_err(|error| format!("the run's socket cannot be watched: {error}"))?;
         let mut secrets = Vec::new();

@@ -2,6 +2,7 @@
 //! their processes, and ends all when one fails. `core` is its logic, without I/O; `driver` its body.
 
 mod action;
+mod agent_socket;
 mod connection;
 pub mod core;
 mod custody;
@@ -10,7 +11,6 @@ mod driver;
 mod host;
 pub mod memory;
 mod outcome;
-mod place;
 pub mod plan;
 pub mod ports;
 mod process;

@@ -27,7 +27,7 @@ pub struct Command {
 
 /// Where an instance runs.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
+pub struct Workplace<'a> {
     /// The directory of the model file, for `LIGAMENT_MODEL_DIR`.
     pub model_directory: &'a Path,
     /// The instance's working directory; exists.
@@ -71,7 +71,11 @@ pub(crate) fn wrong(text: impl Into<String>) -> PrepareError {
 ///
 /// # Errors
 /// The program cannot be started here, with what to do about it.
-pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Result<Command, PrepareError> {
+pub fn prepare(
+    program: &Program,
+    resources: Resources,
+    place: &Workplace<'_>,
+) -> Result<Command, PrepareError> {
     let name = &program.name;
     if program.execution_model == ExecutionModel::Manual {
         return Err(wrong(format!("the program \"{name}\" is started by hand (execution_model: manual)")));
@@ -153,7 +157,7 @@ fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Progra
     Ok(())
 }
 
-fn resolve_arguments(program: &Program, place: &Place<'_>, environment: &Environment) -> Vec<OsString> {
+fn resolve_arguments(program: &Program, place: &Workplace<'_>, environment: &Environment) -> Vec<OsString> {
     let arguments = program.args.iter().flatten();
     arguments
         .map(|argument| {
@@ -174,7 +178,7 @@ fn resolve_arguments(program: &Program, place: &Place<'_>, environment: &Environ
 
 fn find_executable(
     program: &Program,
-    place: &Place<'_>,
+    place: &Workplace<'_>,
     wanted: &str,
     environment: &Environment,
 ) -> Result<PathBuf, PrepareError> {
@@ -199,7 +203,7 @@ fn find_executable(
     }))
 }
 
-fn write_script(script: &str, place: &Place<'_>) -> Result<PathBuf, PrepareError> {
+fn write_script(script: &str, place: &Workplace<'_>) -> Result<PathBuf, PrepareError> {
     let path = place.scratch.join("run.sh");
     let text = if script.starts_with("#!") { script.to_owned() } else { format!("#!/bin/bash\n{script}") };
     std::fs::write(&path, text)
@@ -211,7 +215,7 @@ fn write_script(script: &str, place: &Place<'_>) -> Result<PathBuf, PrepareError
 /// A script for bash that loads modules and then becomes the program.
 fn through_shell(
     program: &Program,
-    place: &Place<'_>,
+    place: &Workplace<'_>,
     modules: &[String],
     words: Vec<OsString>,
     environment: &Environment,
@@ -293,7 +297,7 @@ mod tests {
             program: &Program,
             staged: &HashMap<PathBuf, PathBuf>,
         ) -> Result<Command, PrepareError> {
-            let place = Place {
+            let place = Workplace {
                 staged,
                 model_directory: &self.path,
                 directory: &self.path,

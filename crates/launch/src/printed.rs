@@ -6,7 +6,7 @@ pub const LONGEST: usize = 400;
 
 /// Where in a control sequence a text is (ECMA-48).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SequencePart {
     Text,
     /// After a carriage return.
     Return,
@@ -23,7 +23,7 @@ enum Place {
 /// Takes control sequences out of a text that comes in pieces.
 #[derive(Debug)]
 pub struct Cleaner {
-    place: Place,
+    place: SequencePart,
     /// What stands for a carriage return with no newline after it.
     alone: char,
     /// The beginning of a character whose rest has not come.
@@ -33,7 +33,7 @@ pub struct Cleaner {
 impl Default for Cleaner {
     /// Begins a new line where a program would begin the same one again.
     fn default() -> Cleaner {
-        Cleaner { place: Place::Text, alone: '\n', torn: Vec::new() }
+        Cleaner { place: SequencePart::Text, alone: '\n', torn: Vec::new() }
     }
 }
 
@@ -59,33 +59,37 @@ impl Cleaner {
     fn take(&mut self, c: char, text: &mut String) {
         // A sequence that is not ended must not swallow the lines after it.
         if c == '\n' {
-            self.place = Place::Text;
+            self.place = SequencePart::Text;
             return text.push('\n');
         }
         self.place = match (self.place, c) {
-            (Place::String, '\x07' | '\u{9c}') | (Place::StringEscape, '\\') => Place::Text,
-            (Place::String, '\x1b') => Place::StringEscape,
-            (Place::String, _) => Place::String,
-            (Place::Escape | Place::StringEscape, '[') => Place::Sequence,
-            (Place::Escape | Place::StringEscape, ']' | 'P' | 'X' | '^' | '_') => Place::String,
-            (Place::Escape, ' '..='/') => Place::Escape,
-            (Place::Escape | Place::StringEscape, '0'..='~') => Place::Text,
-            (Place::Sequence, ' '..='?') => Place::Sequence,
-            (Place::Sequence, '@'..='~') => Place::Text,
+            (SequencePart::String, '\x07' | '\u{9c}') | (SequencePart::StringEscape, '\\') => {
+                SequencePart::Text
+            }
+            (SequencePart::String, '\x1b') => SequencePart::StringEscape,
+            (SequencePart::String, _) => SequencePart::String,
+            (SequencePart::Escape | SequencePart::StringEscape, '[') => SequencePart::Sequence,
+            (SequencePart::Escape | SequencePart::StringEscape, ']' | 'P' | 'X' | '^' | '_') => {
+                SequencePart::String
+            }
+            (SequencePart::Escape, ' '..='/') => SequencePart::Escape,
+            (SequencePart::Escape | SequencePart::StringEscape, '0'..='~') => SequencePart::Text,
+            (SequencePart::Sequence, ' '..='?') => SequencePart::Sequence,
+            (SequencePart::Sequence, '@'..='~') => SequencePart::Text,
             (place, _) => {
-                if place == Place::Return && c != '\r' {
+                if place == SequencePart::Return && c != '\r' {
                     text.push(self.alone);
                 }
                 match c {
-                    '\x1b' => Place::Escape,
-                    '\u{9b}' => Place::Sequence,
-                    '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => Place::String,
-                    '\r' => Place::Return,
+                    '\x1b' => SequencePart::Escape,
+                    '\u{9b}' => SequencePart::Sequence,
+                    '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => SequencePart::String,
+                    '\r' => SequencePart::Return,
                     c => {
                         if c == '\t' || !(c.is_control() || turns(c)) {
                             text.push(c);
                         }
-                        Place::Text
+                        SequencePart::Text
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::connection::{Connection, Got};
 use crate::Cargo;
-use ligament_path::{FrameHeader, MessageId, Nanos, Path, Place, StreamId, HEADER_BYTES};
+use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, HEADER_BYTES};
 use std::io::{self, IoSliceMut};
 
 /// The most bytes that are read from one stream before the others have their turn.
@@ -177,11 +177,11 @@ impl Incoming {
     fn begin(&mut self, header: &[u8; HEADER_BYTES], reach: &mut Reach<'_>) -> Result<(), Trouble> {
         let header = FrameHeader::decode(header).map_err(wrong)?;
         self.state = match reach.path.begins(reach.stream, &header, reach.now).map_err(wrong)? {
-            Place::Done => {
+            Destination::Done => {
                 self.state = FRESH;
                 return Ok(());
             }
-            Place::Message { id, total, offset, len, codec, stored, first } => {
+            Destination::Message { id, total, offset, len, codec, stored, first } => {
                 if first {
                     reach.cargo.begin(reach.domain, id, total).map_err(Trouble::Hopeless)?;
                 }
@@ -190,8 +190,8 @@ impl Incoming {
                     _ => State::Packed { id, offset, len, codec, left: stored },
                 }
             }
-            Place::Nowhere { stored } => State::Nowhere { left: stored },
-            Place::Acknowledgement { stored } => State::Acknowledgement { left: stored },
+            Destination::Nowhere { stored } => State::Nowhere { left: stored },
+            Destination::Acknowledgement { stored } => State::Acknowledgement { left: stored },
         };
         self.finish_if_all(reach)
     }

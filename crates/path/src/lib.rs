@@ -10,7 +10,7 @@ mod path;
 mod stream;
 
 pub use frame::{FrameError, FrameHeader, FrameKind, HEADER_BYTES};
-pub use path::{Action, OutgoingFrame, Path, Place, Tuning};
+pub use path::{Action, Destination, OutgoingFrame, Path, Tuning};
 
 /// A message's number on its conduit: 1 for the first.
 pub type Number = u64;

@@ -60,7 +60,7 @@ pub enum OutgoingFrame {
 
 /// Where the bytes after a header go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// Into a message's memory. `first`: nothing of it came before, so that it has none yet. Ask `is_wanted` before each
     /// piece of the bytes is stored: another stream may have brought the message to its end meanwhile.
     Message { id: MessageId, total: u64, offset: u64, len: u32, codec: u8, stored: u32, first: bool },
@@ -343,7 +343,12 @@ impl Path {
     ///
     /// # Errors
     /// The other end breaks the rules; the stream is to be closed.
-    pub fn begins(&mut self, stream: StreamId, header: &FrameHeader, now: Nanos) -> Result<Place, FrameError> {
+    pub fn begins(
+        &mut self,
+        stream: StreamId,
+        header: &FrameHeader,
+        now: Nanos,
+    ) -> Result<Destination, FrameError> {
         let Some(state) = self.streams.get_mut(&stream) else {
             return wrong(format!("a frame on stream {stream}, which is not connected"));
         };
@@ -356,7 +361,7 @@ impl Path {
                 if header.number == 1 && self.tell_since.is_some() {
                     self.tell_at_once(now);
                 }
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::Credit => {
                 let known = self.credited.entry(header.conduit).or_default();
@@ -365,7 +370,7 @@ impl Path {
                     self.actions.push_back(Action::Credit { conduit: header.conduit, bytes: header.number });
                 }
                 self.count(stream, 0, now);
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::End => {
                 self.ending.theirs = true;
@@ -373,12 +378,12 @@ impl Path {
                 // Nothing else may follow that would carry the news.
                 self.tell_at_once(now);
                 self.end_if_over();
-                Ok(Place::Done)
+                Ok(Destination::Done)
             }
             FrameKind::Acknowledgement => {
                 let id = MessageId { conduit: 0, number: 0 };
                 state.reading = Some(Reading { id, offset: 0, len: 0, acknowledgement: true });
-                Ok(Place::Acknowledgement { stored: header.stored })
+                Ok(Destination::Acknowledgement { stored: header.stored })
             }
             FrameKind::Piece => {
                 let &FrameHeader { codec, stored, len, conduit, number, offset, total, .. } = header;
@@ -386,8 +391,10 @@ impl Path {
                 let fate = self.inbound.begin(header)?;
                 state.reading = Some(Reading { id, offset, len, acknowledgement: false });
                 Ok(match fate {
-                    Fate::Wanted { first } => Place::Message { id, total, offset, len, codec, stored, first },
-                    Fate::Twice => Place::Nowhere { stored },
+                    Fate::Wanted { first } => {
+                        Destination::Message { id, total, offset, len, codec, stored, first }
+                    }
+                    Fate::Twice => Destination::Nowhere { stored },
                 })
             }
         }

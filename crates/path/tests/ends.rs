@@ -1,7 +1,7 @@
 //! What one end of a path does with frames, in order and out of it, right and wrong.
 
 use ligament_path::{
-    Action, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, Place, Tuning, HEADER_BYTES,
+    Action, Destination, FrameHeader, FrameKind, MessageId, OutgoingFrame, Path, Tuning, HEADER_BYTES,
 };
 use proptest::prelude::*;
 
@@ -73,13 +73,13 @@ fn a_message_waits_for_those_before_it_on_its_conduit_and_for_no_others() {
 fn a_piece_that_comes_twice_is_dropped_and_counted_and_its_memory_is_not_asked_for_again() {
     let mut path = end(Tuning::default(), 2);
     let whole = piece(1, 1, 0, 5, 5);
-    assert!(matches!(path.begins(0, &whole, 1).unwrap(), Place::Message { first: true, .. }));
+    assert!(matches!(path.begins(0, &whole, 1).unwrap(), Destination::Message { first: true, .. }));
     // The same on another stream, before the first is whole.
-    assert!(matches!(path.begins(1, &whole, 1).unwrap(), Place::Message { first: false, .. }));
+    assert!(matches!(path.begins(1, &whole, 1).unwrap(), Destination::Message { first: false, .. }));
     path.finished(0, 2);
     assert!(!path.is_wanted(MessageId { conduit: 1, number: 1 }), "the rest of the second goes nowhere");
     path.finished(1, 2);
-    assert_eq!(path.begins(0, &whole, 3).unwrap(), Place::Nowhere { stored: 5 });
+    assert_eq!(path.begins(0, &whole, 3).unwrap(), Destination::Nowhere { stored: 5 });
     path.finished(0, 3);
     assert_eq!(actions(&mut path).len(), 1);
     let Some(OutgoingFrame::Control { header, bytes }) = path.next(0, 1_000_000_000) else {
@@ -123,7 +123,7 @@ fn a_stream_that_has_nothing_to_say_gives_a_sign_of_life_and_a_silent_one_is_clo
 /// The other end says that nothing more comes, and that it has heard everything up to this end's own end.
 fn hear_the_end(path: &mut Path, stream: u16, frames: u64, now: u64) {
     let end = FrameHeader { kind: FrameKind::End, ..piece(0, 0, 0, 0, 0) };
-    assert_eq!(path.begins(stream, &end, now).unwrap(), Place::Done);
+    assert_eq!(path.begins(stream, &end, now).unwrap(), Destination::Done);
     let heard = [&u32::from(stream).to_le_bytes()[..], &1u32.to_le_bytes(), &frames.to_le_bytes()].concat();
     path.acknowledged(stream, &heard, now).unwrap();
 }

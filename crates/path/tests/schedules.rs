@@ -2,7 +2,7 @@
 //! Each seed is one schedule; `LIGAMENT_SCHEDULES` says how many are played, `LIGAMENT_SEED` plays one.
 
 use ligament_path::{
-    Action, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, Place, StreamId, Tuning, HEADER_BYTES,
+    Action, Destination, FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, Tuning, HEADER_BYTES,
 };
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -36,7 +36,7 @@ fn content(id: MessageId, at: u64) -> u8 {
 struct Reader {
     header: Vec<u8>,
     /// What follows, how much of it has come, and control bytes.
-    place: Option<Place>,
+    place: Option<Destination>,
     got: u64,
     bytes: Vec<u8>,
 }
@@ -351,14 +351,14 @@ impl End {
                     let header = FrameHeader::decode(reader.header[..].try_into().unwrap()).unwrap();
                     reader.header.clear();
                     let place = self.path.begins(stream, &header, now).unwrap();
-                    if let Place::Message { id, total, first, .. } = place {
+                    if let Destination::Message { id, total, first, .. } = place {
                         let fresh = self.arriving.insert(id, vec![0; total as usize]);
                         assert_eq!(fresh.is_none(), first, "memory is asked for once");
                         if let Some(before) = fresh {
                             self.arriving.insert(id, before);
                         }
                     }
-                    if place != Place::Done {
+                    if place != Destination::Done {
                         reader.place = Some(place);
                         (reader.got, reader.bytes) = (0, Vec::new());
                         Self::finish_if_all(&mut self.path, reader, stream, now);
@@ -367,20 +367,20 @@ impl End {
                 continue;
             };
             let (offset, stored) = match place {
-                Place::Message { offset, stored, .. } => (offset, stored),
-                Place::Nowhere { stored } | Place::Acknowledgement { stored } => (0, stored),
-                Place::Done => unreachable!(),
+                Destination::Message { offset, stored, .. } => (offset, stored),
+                Destination::Nowhere { stored } | Destination::Acknowledgement { stored } => (0, stored),
+                Destination::Done => unreachable!(),
             };
             let some = bytes.len().min((u64::from(stored) - reader.got) as usize);
             let (now_read, rest) = bytes.split_at(some);
             bytes = rest;
             match place {
-                Place::Message { id, .. } if self.path.is_wanted(id) => {
+                Destination::Message { id, .. } if self.path.is_wanted(id) => {
                     let at = (offset + reader.got) as usize;
                     self.arriving.get_mut(&id).expect("wanted means in memory")[at..at + some]
                         .copy_from_slice(now_read);
                 }
-                Place::Acknowledgement { .. } => reader.bytes.extend(now_read),
+                Destination::Acknowledgement { .. } => reader.bytes.extend(now_read),
                 _ => {}
             }
             reader.got += some as u64;
@@ -390,15 +390,15 @@ impl End {
 
     fn finish_if_all(path: &mut Path, reader: &mut Reader, stream: StreamId, now: Nanos) {
         let stored = match reader.place {
-            Some(Place::Message { stored, .. } | Place::Nowhere { stored }) => stored,
-            Some(Place::Acknowledgement { stored }) => stored,
-            Some(Place::Done) | None => return,
+            Some(Destination::Message { stored, .. } | Destination::Nowhere { stored }) => stored,
+            Some(Destination::Acknowledgement { stored }) => stored,
+            Some(Destination::Done) | None => return,
         };
         if reader.got < u64::from(stored) {
             return;
         }
         match reader.place.take() {
-            Some(Place::Acknowledgement { .. }) => path.acknowledged(stream, &reader.bytes, now).unwrap(),
+            Some(Destination::Acknowledgement { .. }) => path.acknowledged(stream, &reader.bytes, now).unwrap(),
             _ => path.finished(stream, now),
         }
     }

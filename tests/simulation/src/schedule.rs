@@ -41,7 +41,7 @@ pub struct Account {
 
 /// Where an instance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Whereabouts {
     /// Its process has not been started.
     Outside,
     /// It has handed over.
@@ -51,7 +51,7 @@ enum Place {
 }
 
 struct Player {
-    place: Place,
+    place: Whereabouts,
     turn: u64,
     /// It will go on: do not wake it again.
     awaited: bool,
@@ -118,7 +118,7 @@ pub fn run(seed: u64, tells: bool) -> Account {
                 *results[me as usize].lock().expect("nobody panics with it") = part.progress.clone();
                 actor.leaves(ending);
             });
-            players.push(Player { place: Place::Outside, turn: 0, awaited: false, cue, pushed: false });
+            players.push(Player { place: Whereabouts::Outside, turn: 0, awaited: false, cue, pushed: false });
         }
         let mut director = Director {
             script: &script,
@@ -163,7 +163,11 @@ impl Director<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let gone = || self.players.iter().all(|player| matches!(player.place, Place::Gone(_) | Place::Outside));
+        let gone = || {
+            self.players
+                .iter()
+                .all(|player| matches!(player.place, Whereabouts::Gone(_) | Whereabouts::Outside))
+        };
         self.agent.over || (self.lock().agent_gone && gone())
     }
 
@@ -219,7 +223,7 @@ impl Director<'_> {
             }
             Event::Starts { who } => {
                 let player = &self.players[who as usize];
-                if player.place == Place::Outside {
+                if player.place == Whereabouts::Outside {
                     let turn = player.turn;
                     self.cue(who, turn, Cue::Go);
                 }
@@ -235,7 +239,7 @@ impl Director<'_> {
             }
             Event::Clears { who } => self.agent.clears(who, &mut shared.lock().expect("nobody panics with it")),
             Event::Exits { who } => {
-                let Place::Gone(exit) = self.players[who as usize].place else {
+                let Whereabouts::Gone(exit) = self.players[who as usize].place else {
                     unreachable!("it is posted when it is gone")
                 };
                 let clean =
@@ -262,7 +266,7 @@ impl Director<'_> {
     /// Lets an instance go on until it hands over.
     fn cue(&mut self, who: u32, turn: u64, cue: Cue) {
         let player = &mut self.players[who as usize];
-        if player.turn != turn || matches!(player.place, Place::Gone(_)) {
+        if player.turn != turn || matches!(player.place, Whereabouts::Gone(_)) {
             return;
         }
         player.turn += 1;
@@ -274,7 +278,7 @@ impl Director<'_> {
         let clock = shared.clock;
         shared.note(&[3, u64::from(who), clock]);
         let turn = player.turn;
-        player.place = Place::Waits(why);
+        player.place = Whereabouts::Waits(why);
         match why {
             Handover::Pauses(ns) => shared.post(ns, Event::Go { who, turn }),
             Handover::Sleeps { at_most, .. } => {
@@ -301,7 +305,7 @@ impl Director<'_> {
     /// Ends an instance's process as a signal does.
     fn strike(&mut self, who: u32, exit: Exit, pushed: bool) {
         let player = &mut self.players[who as usize];
-        if matches!(player.place, Place::Gone(_)) {
+        if matches!(player.place, Whereabouts::Gone(_)) {
             return;
         }
         player.pushed = pushed;
@@ -313,7 +317,7 @@ impl Director<'_> {
 
     /// Its process is gone: the agent sees that its connection is closed and that its process is gone, in any order.
     fn is_gone(&mut self, who: u32, exit: Exit) {
-        self.players[who as usize].place = Place::Gone(exit);
+        self.players[who as usize].place = Whereabouts::Gone(exit);
         let told = self.results[who as usize].lock().expect("nobody panics with it").told;
         self.players[who as usize].pushed |= told;
         let mut shared = self.lock();
@@ -328,7 +332,7 @@ impl Director<'_> {
     fn wake(&mut self) {
         let mut shared = self.shared.lock().expect("nobody panics with it");
         for (who, player) in self.players.iter_mut().enumerate() {
-            let Place::Waits(why) = player.place else { continue };
+            let Whereabouts::Waits(why) = player.place else { continue };
             let ready = match why {
                 Handover::Sleeps { seen, .. } => {
                     let bell = self.agent.custody.board().doorbell(who as u32);
@@ -372,7 +376,7 @@ impl Director<'_> {
     /// Ends all threads.
     fn clear_the_stage(self) {
         for player in &self.players {
-            if !matches!(player.place, Place::Gone(_)) {
+            if !matches!(player.place, Whereabouts::Gone(_)) {
                 player.cue.send(Cue::Strike).expect("its thread waits");
                 let _ = self.handovers.recv();
             }

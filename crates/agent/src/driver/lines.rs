@@ -2,9 +2,9 @@
 
 use super::{Driver, Event};
 use crate::action::{Caller, Link, Memory};
+use crate::agent_socket::BACKLOG;
 use crate::connection::Connection;
 use crate::host::{Drain, Peek, RunView, Wish};
-use crate::place::BACKLOG;
 use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use ligament_net::{Cargo, Event, MessageId, Nanos};
-use ligament_path::{Action, FrameHeader, OutgoingFrame, Path, Place, Tuning};
+use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, Tuning};
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{BTreeMap, VecDeque};
@@ -137,7 +137,7 @@ impl End {
         now: Nanos,
     ) {
         match self.path.begins(0, header, now).expect("frames of our own") {
-            Place::Message { id, total, offset, len, first, .. } => {
+            Destination::Message { id, total, offset, len, first, .. } => {
                 if first {
                     if let Err(why) = cargo.begin(domain, id, total) {
                         events.push_back(Event::GivenUp { domain, why });
@@ -149,9 +149,11 @@ impl End {
                 }
                 self.path.finished(0, now);
             }
-            Place::Nowhere { .. } => self.path.finished(0, now),
-            Place::Acknowledgement { .. } => self.path.acknowledged(0, bytes, now).expect("counts of our own"),
-            Place::Done => {}
+            Destination::Nowhere { .. } => self.path.finished(0, now),
+            Destination::Acknowledgement { .. } => {
+                self.path.acknowledged(0, bytes, now).expect("counts of our own")
+            }
+            Destination::Done => {}
         }
     }
 

@@ -8,7 +8,7 @@ use ligament_model::{Operator, SETTINGS_PORT};
 
 /// How far the ports have been looked through.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct PortCursor {
     /// 0 for the settings port, which comes first as in the reuse loop, else one more than the port's number.
     port: usize,
     slot: usize,
@@ -23,28 +23,32 @@ enum There {
 }
 
 impl Instance {
-    /// The first channel, from `place` on, that has nothing of what a function of this operator receives. None if all
+    /// The first channel, from `cursor` on, that has nothing of what a function of this operator receives. None if all
     /// is there, or if a start message will never come.
-    pub(super) fn missing(&mut self, operator: Operator, place: &mut Place) -> Result<Option<usize>, Error> {
-        while place.port <= self.table.ports.len() {
-            let port = match place.port {
+    pub(super) fn missing(
+        &mut self,
+        operator: Operator,
+        cursor: &mut PortCursor,
+    ) -> Result<Option<usize>, Error> {
+        while cursor.port <= self.table.ports.len() {
+            let port = match cursor.port {
                 0 => self.table.ports.iter().position(|port| &*port.name == SETTINGS_PORT),
                 next => Some(next - 1).filter(|&port| &*self.table.ports[port].name != SETTINGS_PORT),
             };
             let due = port.map(|port| &self.table.ports[port]);
             let due = due.filter(|port| port.operator == operator && port.is_connected());
             let (Some(port), Some(slots)) = (port, due.map(|port| port.slots_due())) else {
-                *place = Place { port: place.port + 1, slot: 0 };
+                *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             };
-            if place.slot >= slots {
-                *place = Place { port: place.port + 1, slot: 0 };
+            if cursor.slot >= slots {
+                *cursor = PortCursor { port: cursor.port + 1, slot: 0 };
                 continue;
             }
-            match self.there(port, place.slot)? {
+            match self.there(port, cursor.slot)? {
                 There::Nothing(channel) => return Ok(Some(channel)),
                 There::End if operator == Operator::FInit => return Ok(None),
-                There::Message | There::End => place.slot += 1,
+                There::Message | There::End => cursor.slot += 1,
             }
         }
         Ok(None)

@@ -2,7 +2,7 @@
 //! receive. An instance does one step at a time and then lets the others go on.
 
 use super::hub::{Hub, Lack};
-use super::needs::Place;
+use super::needs::PortCursor;
 use super::share::lock;
 use crate::error::Error;
 use crate::instance::{Asked, Instance};
@@ -34,7 +34,7 @@ struct Member<S> {
     instance: Instance,
     stage: Stage,
     /// How far what the next function receives has been looked through.
-    place: Place,
+    cursor: PortCursor,
 }
 
 /// Runs the instances of a process.
@@ -70,8 +70,8 @@ impl<S: Submodel> Scheduler<S> {
         lock(&self.hub).attend(self.members.len() as u32);
         match make(&mut instance) {
             Ok(submodel) => {
-                let (stage, place) = (Stage::Start, Place::default());
-                self.members.push(Some(Box::new(Member { instance, submodel, stage, place })));
+                let (stage, cursor) = (Stage::Start, PortCursor::default());
+                self.members.push(Some(Box::new(Member { instance, submodel, stage, cursor })));
                 self.left += 1;
                 Ok(())
             }
@@ -190,12 +190,12 @@ impl<S: Submodel> Member<S> {
             Stage::Start => Operator::FInit,
             Stage::Step => Operator::S,
         };
-        Ok(self.instance.missing(operator, &mut self.place)?.map(Lack::Message))
+        Ok(self.instance.missing(operator, &mut self.cursor)?.map(Lack::Message))
     }
 
     /// Calls its next functions, up to where it has to receive again. Whether it is over.
     fn step(&mut self) -> Result<bool, Error> {
-        let Member { instance, submodel, stage, place } = self;
+        let Member { instance, submodel, stage, cursor } = self;
         match stage {
             Stage::Start => {
                 if !instance.reuse_instance()? {
@@ -205,7 +205,7 @@ impl<S: Submodel> Member<S> {
             }
             Stage::Step => submodel.solve(instance)?,
         }
-        *place = Place::default();
+        *cursor = PortCursor::default();
         if submodel.is_done() {
             submodel.observe_final(instance)?;
             *stage = Stage::Start;

@@ -11,7 +11,7 @@ use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAge
 use ligament_agent::{
     AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
 };
-use ligament_launch::{prepare, Command, Place};
+use ligament_launch::{prepare, Command, Workplace};
 use ligament_manager::{output_in, workdir_in, Outputs};
 use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
@@ -137,7 +137,7 @@ impl<'a> Domain<'a> {
         std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
         let program = program.ok_or("it has no program; give its component an implementation")?;
-        let place = Place {
+        let place = Workplace {
             staged,
             model_directory: Path::new(&begin.model_directory),
             directory: &workdir,

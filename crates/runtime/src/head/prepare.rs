@@ -3,7 +3,7 @@
 use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
-use ligament_launch::{prepare, Loss, Place, Ran};
+use ligament_launch::{prepare, Loss, Ran, Workplace};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
 use ligament_wire::control::ENV_IDENTITY;
@@ -51,7 +51,7 @@ impl Runtime<'_> {
                     "{name} has no program; give its component an implementation, or run with --manual {name}"
                 )
             })?;
-            let place = Place {
+            let place = Workplace {
                 staged: &self.inputs.staged_for(i, &workdir_in(&home)),
                 model_directory: &model_directory,
                 directory: &workdir_in(&home),

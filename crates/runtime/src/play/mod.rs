@@ -44,7 +44,7 @@ pub struct PlayOptions {
 pub struct Play {
     model: Resolved,
     model_text: String,
-    place: Place,
+    place: PlayDirectories,
     /// Whether the run directory was asked for, so that it stays.
     is_kept: bool,
     by_hand: bool,
@@ -81,7 +81,7 @@ impl Play {
         let case = read_case(&text, &name)
             .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
         let case_file = std::path::absolute(&options.case).map_err(|error| format!("{name}: {error}"))?;
-        let place = Place::new(options.directory.as_deref())?;
+        let place = PlayDirectories::new(options.directory.as_deref())?;
         let text = model_text(&case, options, &case_file, &place.result);
         let made = text.and_then(|text| resolved(&text).map(|model| (text, model)));
         let (model_text, model) = match made {
@@ -146,15 +146,15 @@ impl Play {
 
 /// Where the run is, and what comes of it.
 #[derive(Debug)]
-struct Place {
+struct PlayDirectories {
     run: PathBuf,
     result: PathBuf,
     /// A directory of our own: around both, unless the run is to be elsewhere.
     temporary: PathBuf,
 }
 
-impl Place {
-    fn new(wanted: Option<&Path>) -> Result<Place, String> {
+impl PlayDirectories {
+    fn new(wanted: Option<&Path>) -> Result<PlayDirectories, String> {
         let mut made = None;
         for attempt in 0..100 {
             let path = std::env::temp_dir().join(format!("ligament-play-{}-{attempt}", std::process::id()));
@@ -169,7 +169,7 @@ impl Place {
         }
         let temporary = made.ok_or("no directory for the run can be made in TMPDIR; remove old ones there")?;
         let run = wanted.map_or_else(|| temporary.join("run"), Path::to_owned);
-        Ok(Place { run, result: temporary.join("result.json"), temporary })
+        Ok(PlayDirectories { run, result: temporary.join("result.json"), temporary })
     }
 
     /// Takes away what was temporary.

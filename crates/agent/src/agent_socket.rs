@@ -20,7 +20,7 @@ const STICKY: u32 = 0o1000;
 
 /// A socket that listens, and where.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct AgentSocket {
     socket: OwnedFd,
     /// As `LIGAMENT_AGENT` has it.
     address: String,
@@ -41,30 +41,30 @@ fn socket_in(directory: &Path) -> PathBuf {
     directory.join("agent")
 }
 
-impl Place {
+impl AgentSocket {
     /// Begins to listen.
     ///
     /// # Errors
     /// No socket can be made.
-    pub fn find(guard: &mut Guard) -> Result<Place, String> {
+    pub fn find(guard: &mut Guard) -> Result<AgentSocket, String> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR");
-        Place::below(guard, &places(std::env::temp_dir(), runtime))
+        AgentSocket::below(guard, &places(std::env::temp_dir(), runtime))
     }
 
-    fn below(guard: &mut Guard, places: &[PathBuf]) -> Result<Place, String> {
+    fn below(guard: &mut Guard, places: &[PathBuf]) -> Result<AgentSocket, String> {
         for place in places {
-            if let Ok(Some(found)) = Place::in_directory(guard, place) {
+            if let Ok(Some(found)) = AgentSocket::in_directory(guard, place) {
                 return Ok(found);
             }
         }
         let address = format!("@ligament-{}", random_hex()?);
         let socket =
             listen_at(&address).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
-        Ok(Place { socket, address, directory: None })
+        Ok(AgentSocket { socket, address, directory: None })
     }
 
     /// In a new directory there, if that is its user's alone.
-    fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<Place>, String> {
+    fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<AgentSocket>, String> {
         let me = rustix::process::geteuid().as_raw();
         if !std::fs::metadata(place).is_ok_and(|found| is_safe(&found, me)) {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Place {
             return Ok(None);
         }
         let Ok(socket) = listen_at(&address) else { return Ok(None) };
-        Ok(Some(Place { socket, address, directory: Some(directory) }))
+        Ok(Some(AgentSocket { socket, address, directory: Some(directory) }))
     }
 
     pub fn address(&self) -> &str {
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_socket_lies_in_a_directory_of_its_own_which_goes_with_it() {
         let (mut guard, above) = (guard(), directory("own", 0o700));
-        let place = Place::below(&mut guard, std::slice::from_ref(&above)).unwrap();
+        let place = AgentSocket::below(&mut guard, std::slice::from_ref(&above)).unwrap();
         let socket = PathBuf::from(place.address());
         assert!(socket.starts_with(&above));
         let own = socket.parent().unwrap();
@@ -160,9 +160,9 @@ mod tests {
         let (anybodys, good) = (directory("anybodys", 0o777), directory("good", 0o1777));
         let mut guard = guard();
         let places = [long.clone(), "/nowhere".into(), anybodys.clone(), good.clone()];
-        let place = Place::below(&mut guard, &places).unwrap();
+        let place = AgentSocket::below(&mut guard, &places).unwrap();
         assert!(Path::new(place.address()).starts_with(&good), "{}", place.address());
-        let none = Place::below(&mut guard, &places[..3]).unwrap();
+        let none = AgentSocket::below(&mut guard, &places[..3]).unwrap();
         assert!(none.address().starts_with("@ligament-"), "{}", none.address());
         drop(place);
         for one in [long, anybodys, good] {
