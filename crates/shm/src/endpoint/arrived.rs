@@ -13,7 +13,7 @@ pub(crate) const INLINE_HEAD: usize = (BODY_WORDS - PLACE_WORDS) * 8;
 
 /// Where the body of a message is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BodyPlace {
     /// No body: the value is none.
     Nowhere,
     /// The whole body is in `words`, copied out of the ring.
@@ -57,7 +57,7 @@ impl Known {
     /// Notes the head of a message, in the order of the ring.
     pub fn note(&mut self, message: &Arrived) {
         *self = Known::default();
-        if let Place::Beside(len @ 1..=KNOWN_HEAD) = message.place {
+        if let BodyPlace::Beside(len @ 1..=KNOWN_HEAD) = message.place {
             self.head.copy_from_slice(&message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS]);
             (self.len, self.parts, self.body_len) = (len, message.header.parts(), message.header.body_len());
         }
@@ -69,13 +69,13 @@ impl Known {
             return Err(ShmError::Malformed("a message refers to a head that never came".into()));
         }
         message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS].copy_from_slice(&self.head);
-        message.place = Place::Beside(self.len);
+        message.place = BodyPlace::Beside(self.len);
         Ok(message.header.take_as_before(self.parts, self.body_len))
     }
 
     /// Notes what the value of a message was, if the head is still the one that is known.
     pub fn learn(&mut self, message: &Arrived, value: &Value) {
-        let same = message.place == Place::Beside(self.len)
+        let same = message.place == BodyPlace::Beside(self.len)
             && message.words[PLACE_WORDS..PLACE_WORDS + KNOWN_WORDS] == self.head
             && (message.header.parts(), message.header.body_len()) == (1, self.body_len);
         if let (true, Value::Array(array)) = (same, value) {
@@ -87,34 +87,34 @@ impl Known {
 /// A message that has arrived.
 pub struct Arrived {
     pub header: HeaderWords,
-    pub(crate) place: Place,
+    pub(crate) place: BodyPlace,
     pub(crate) words: [u64; BODY_WORDS],
     pub(crate) bytes: Bytes,
 }
 
 impl Arrived {
     pub(crate) fn empty() -> Box<Arrived> {
-        let (header, place) = (HeaderWords::default(), Place::Nowhere);
+        let (header, place) = (HeaderWords::default(), BodyPlace::Nowhere);
         Box::new(Arrived { header, place, words: [0; BODY_WORDS], bytes: Bytes::new() })
     }
 
     /// Whether the body took memory of a slab.
     #[inline]
     pub(crate) fn in_slab(&self) -> bool {
-        matches!(self.place, Place::Beside(_) | Place::Whole)
+        matches!(self.place, BodyPlace::Beside(_) | BodyPlace::Whole)
     }
 
     /// The body as it stands in files and on sockets: its beginning, so many zeros, and its end.
     pub fn body(&self) -> (&[u8], usize, &[u8]) {
         let len = self.header.body_len() as usize;
         match self.place {
-            Place::Nowhere => (&[], 0, &[]),
-            Place::Inline => (&bytemuck::cast_slice(&self.words)[..len], 0, &[]),
-            Place::Beside(head) => {
+            BodyPlace::Nowhere => (&[], 0, &[]),
+            BodyPlace::Inline => (&bytemuck::cast_slice(&self.words)[..len], 0, &[]),
+            BodyPlace::Beside(head) => {
                 let raw: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
                 (&raw[..head], len.saturating_sub(head + self.bytes.len()), &self.bytes)
             }
-            Place::Whole => (&[], 0, &self.bytes),
+            BodyPlace::Whole => (&[], 0, &self.bytes),
         }
     }
 
@@ -125,20 +125,20 @@ impl Arrived {
     pub fn take_value_to(&mut self, to: &mut Value) -> Result<(), ShmError> {
         let parts = self.header.parts();
         match self.place {
-            Place::Nowhere => {
+            BodyPlace::Nowhere => {
                 *to = Value::None;
                 Ok(())
             }
-            Place::Beside(head) => {
+            BodyPlace::Beside(head) => {
                 let raw: &[u8] = bytemuck::cast_slice(&self.words[PLACE_WORDS..]);
                 decode(parts, self.header.body_len(), &raw[..head], std::mem::take(&mut self.bytes), to)
             }
-            Place::Inline => {
+            BodyPlace::Inline => {
                 let body: &[u8] = bytemuck::cast_slice(&self.words);
                 let body = &body[..self.header.body_len() as usize];
                 whole(parts, body, Bytes::copy_from_slice, to)
             }
-            Place::Whole => {
+            BodyPlace::Whole => {
                 let bytes = std::mem::take(&mut self.bytes);
                 whole(parts, &bytes, |parts| bytes.slice_ref(parts), to)
             }

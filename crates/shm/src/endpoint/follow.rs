@@ -8,7 +8,7 @@ use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::{copy_in_pieces, ShmError};
 use crate::ring::Announcement;
-use crate::slab::{packed, unpacked, BlockId, Place};
+use crate::slab::{packed, unpacked, BlockId, BlockPlace};
 use ligament_wire::ArrayKind;
 use std::ptr::NonNull;
 
@@ -46,7 +46,7 @@ impl<C: Custodian> Endpoint<C> {
         to: &[usize],
         number: u64,
         elements: &[u8],
-        (block, place): (BlockId, Place),
+        (block, place): (BlockId, BlockPlace),
     ) {
         // SAFETY: the block is ours alone until it is posted, and has room for all elements.
         let memory = unsafe { std::slice::from_raw_parts_mut(place.start, elements.len()) };
@@ -74,7 +74,7 @@ impl<C: Custodian> Endpoint<C> {
         number: u64,
         len: u64,
         block: BlockId,
-        place: &Place,
+        place: &BlockPlace,
     ) -> Option<(usize, Announcement)> {
         let &[only] = to else { return None };
         let channel = &self.sends[only];

@@ -1,7 +1,7 @@
 //! Taking messages in: from rings to the queues of their channels, and from there, or straight from the ring, to
 //! the code.
 
-use super::arrived::{Arrived, Known, Place, INLINE_HEAD, PLACE_WORDS};
+use super::arrived::{Arrived, BodyPlace, Known, INLINE_HEAD, PLACE_WORDS};
 use super::peers::InPeer;
 use super::stream::GIVEN_UP;
 use super::wait::{Awaiting, Deadline};
@@ -394,7 +394,7 @@ impl<C: Custodian> Endpoint<C> {
         let Assembly { body, header } = channel.assembling.take().expect("it was there");
         self.check_sequence(index, peer, &header)?;
         message.header = header;
-        message.place = Place::Whole;
+        message.place = BodyPlace::Whole;
         message.bytes = Bytes::from(body);
         Ok(Some(index))
     }
@@ -415,14 +415,14 @@ fn take_body(
     if kinds & flags::AS_BEFORE != 0 {
         let known = known.ok_or_else(|| ShmError::Malformed("no channel to refer back to".into()))?;
         (block, slab, offset) = unpacked(known.complete(message)?);
-        let Place::Beside(head_len) = message.place else { unreachable!("set just now") };
+        let BodyPlace::Beside(head_len) = message.place else { unreachable!("set just now") };
         len = message.header.body_len().saturating_sub(align_part(head_len as u64));
     } else if kinds & flags::PLACED == 0 {
         let body_len = message.header.body_len();
         if body_len > BODY_BYTES as u64 {
             return Err(ShmError::Malformed(format!("{body_len} bytes in a slot of {SLOT_WORDS} words")));
         }
-        message.place = if body_len == 0 { Place::Nowhere } else { Place::Inline };
+        message.place = if body_len == 0 { BodyPlace::Nowhere } else { BodyPlace::Inline };
         reader.body(&mut message.words[..(body_len as usize).div_ceil(8)]);
         reader.take();
         return Ok(());
@@ -440,10 +440,10 @@ fn take_body(
             if used > 8 {
                 reader.body(&mut message.words[..used]);
             }
-            message.place = Place::Beside(head_len as usize);
+            message.place = BodyPlace::Beside(head_len as usize);
             len = body_len.saturating_sub(align_part(head_len));
         } else {
-            message.place = Place::Whole;
+            message.place = BodyPlace::Whole;
             len = body_len;
         }
         if let Some(known) = known {

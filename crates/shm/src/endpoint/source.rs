@@ -2,7 +2,7 @@
 
 use super::arrived::{INLINE_HEAD, PLACE_WORDS};
 use crate::ring::BODY_WORDS;
-use crate::slab::{BlockId, Place};
+use crate::slab::{BlockId, BlockPlace};
 use ligament_wire::{align_part, Plan};
 use std::ops::Range;
 
@@ -200,7 +200,7 @@ impl SlotBody {
     }
 
     #[inline(always)]
-    pub(super) fn placed(&mut self, place: &Place, block: BlockId, head: &[u8]) {
+    pub(super) fn placed(&mut self, place: &BlockPlace, block: BlockId, head: &[u8]) {
         self.words[0] = u64::from(place.slab) | u64::from(block) << 32;
         self.words[1] = place.offset;
         self.words[2] = head.len() as u64;

@@ -1,7 +1,7 @@
 //! The one wait of an endpoint: for messages, for credit, for room. It spins while a core is free for that, then
 //! yields, then parks; all the while it takes in what arrives on every ring, so that no peer is held up.
 
-use super::arrived::Place;
+use super::arrived::BodyPlace;
 use super::{Custodian, Endpoint};
 use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
@@ -319,10 +319,10 @@ impl<C: Custodian> Endpoint<C> {
         let mut queued = 0;
         for message in self.receives.iter().flat_map(|channel| &channel.queue) {
             match message.place {
-                Place::Beside(_) => queued += 1,
+                BodyPlace::Beside(_) => queued += 1,
                 // Lent, or put together here: not worth telling apart.
-                Place::Whole => return true,
-                Place::Nowhere | Place::Inline => {}
+                BodyPlace::Whole => return true,
+                BodyPlace::Nowhere | BodyPlace::Inline => {}
             }
         }
         lent > queued

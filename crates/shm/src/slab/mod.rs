@@ -371,9 +371,9 @@ impl Pool {
 
     /// Where a block lies: the slab's number, the offset in it, its first byte here, its size.
     #[inline(always)]
-    pub fn place(&self, id: BlockId) -> Place {
+    pub fn place(&self, id: BlockId) -> BlockPlace {
         let block = self.block(id);
-        Place { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
+        BlockPlace { slab: block.slab, offset: block.offset as u64, start: block.start, size: block.size }
     }
 
     /// The mapping that a block lies in, and where in it: whoever holds it keeps the pages in this process.
@@ -458,7 +458,7 @@ impl Pool {
 
 /// Where a block lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct BlockPlace {
     pub slab: u32,
     pub offset: u64,
     pub start: *mut u8,
