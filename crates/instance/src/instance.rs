@@ -1,6 +1,5 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
-use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::identity::from_environment;
 use crate::lent::Spare;
@@ -9,6 +8,7 @@ use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
+use crate::transport::Transport;
 use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
@@ -52,7 +52,7 @@ pub struct Flags {
 
 /// An instance of a component in a running model. It belongs to one thread at a time.
 pub struct Instance {
-    pub(crate) endpoint: Carrier,
+    pub(crate) endpoint: Transport,
     pub(crate) table: PortTable,
     pub(crate) name: Reference,
     name_text: String,
@@ -153,12 +153,12 @@ impl Instance {
         let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
             .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
         let common = Common::new(&welcome, flags)?;
-        Instance::made_of(Carrier::Own(endpoint), table, identity.instance, welcome.log_level, &common)
+        Instance::made_of(Transport::Own(endpoint), table, identity.instance, welcome.log_level, &common)
     }
 
     /// Puts an instance together.
     pub(crate) fn made_of(
-        carrier: Carrier,
+        transport: Transport,
         table: PortTable,
         name_text: String,
         log_level: u8,
@@ -167,7 +167,7 @@ impl Instance {
         let name = Reference::new(&name_text)
             .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
         Ok(Instance {
-            endpoint: carrier,
+            endpoint: transport,
             table,
             name,
             name_text,

@@ -13,7 +13,7 @@
 //! # Ok::<(), ligament_instance::Error>(())
 //! ```
 
-mod carrier;
+mod transport;
 
 mod error;
 mod head;

@@ -3,11 +3,11 @@
 //! it in one go, or changes nothing and leaves it to the general one of the same name (`send.rs`, `receive.rs`), which
 //! also says what is wrong.
 
-use crate::carrier::Carrier;
 use crate::instance::Instance;
 use crate::lent::Loan;
 use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
+use crate::transport::Transport;
 use ligament_model::Operator;
 use ligament_shm::endpoint::AsBefore;
 use ligament_wire::{ArrayKind, ArrayRef, HeaderWords};
@@ -48,7 +48,7 @@ impl Instance {
     #[doc(hidden)]
     pub fn take_the_general_way(&mut self) {
         self.table.ports.iter_mut().for_each(|port| port.only = None);
-        if let Carrier::Own(endpoint) = &mut self.endpoint {
+        if let Transport::Own(endpoint) = &mut self.endpoint {
             endpoint.set_generally(true);
         }
     }
@@ -74,7 +74,7 @@ impl Instance {
         if !self.goes_on(port, times) {
             return false;
         }
-        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        let Transport::Own(endpoint) = &mut self.endpoint else { return false };
         let sent = endpoint.send_ordinary(channel, &header(times), None);
         self.note_sent(port, times, sent)
     }
@@ -95,7 +95,7 @@ impl Instance {
         if !self.goes_on(port, times) {
             return false;
         }
-        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        let Transport::Own(endpoint) = &mut self.endpoint else { return false };
         let body = AsBefore { number: head.number(), body_len: head.body_len(), data };
         let sent = endpoint.send_ordinary(channel, &header(times), Some(body));
         self.note_sent(port, times, sent)
@@ -120,7 +120,7 @@ impl Instance {
     #[inline(always)]
     pub(crate) fn receive_ordinary(&mut self, port: impl PortName, message: &mut Message) -> bool {
         let Some((_, channel)) = self.ordinary_source(port) else { return false };
-        let Carrier::Own(endpoint) = &mut self.endpoint else { return false };
+        let Transport::Own(endpoint) = &mut self.endpoint else { return false };
         let mut header = HeaderWords::default();
         let came = endpoint.receive_ordinary(channel, &mut header, &mut message.data);
         if came {
@@ -138,7 +138,7 @@ impl Instance {
         into: &mut ArrayMut<'_>,
     ) -> Option<Times> {
         let (_, channel) = self.ordinary_source(port)?;
-        let Carrier::Own(endpoint) = &mut self.endpoint else { return None };
+        let Transport::Own(endpoint) = &mut self.endpoint else { return None };
         let ArrayMut { dtype, shape, order, ref mut data } = *into;
         let fits = |kind: &ArrayKind| kind.is(dtype, shape, order);
         let mut header = HeaderWords::default();

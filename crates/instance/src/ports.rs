@@ -127,7 +127,7 @@ pub(crate) struct Port {
     pub only: Option<usize>,
     /// For each slot: whether the conduit has ended.
     pub ended: Vec<bool>,
-    /// The ports at the other ends, for messages to people, where the carrier does not know them.
+    /// The ports at the other ends, for messages to people, where the transport does not know them.
     pub peers: Vec<String>,
     /// The head of the array that was sent here last.
     pub head: Option<Box<Head>>,
@@ -233,9 +233,9 @@ pub(crate) struct PortTable {
 pub(crate) struct Joined {
     pub port: u32,
     pub slot: Option<u32>,
-    /// The channel, as the carrier knows it.
+    /// The channel, as the transport knows it.
     pub index: usize,
-    /// The port at the other end, for messages to people, where the carrier does not know it.
+    /// The port at the other end, for messages to people, where the transport does not know it.
     pub peer: Option<String>,
 }
 

@@ -1,12 +1,12 @@
 //! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
 //! arrays.
 
-use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
 use crate::ports::PortName;
+use crate::transport::Transport;
 use ligament_model::Operator;
 use ligament_shm::status::now;
 use ligament_wire::{ArrayKind, HeaderWords, Value};
@@ -145,7 +145,7 @@ impl Instance {
     /// its bytes there are then.
     fn follow_into(&mut self, port: impl PortName, into: &mut ArrayMut<'_>) -> Result<usize, Error> {
         let Some((port, channel)) = self.ordinary_source(port) else { return Ok(0) };
-        let Carrier::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
+        let Transport::Own(endpoint) = &mut self.endpoint else { return Ok(0) };
         let ArrayMut { dtype, shape, order, ref mut data } = *into;
         let fits = |kind: &ArrayKind| kind.is(dtype, shape, order);
         let there = endpoint.follow_into(channel, fits, data);

@@ -13,13 +13,13 @@ mod share;
 
 pub(crate) use share::Share;
 
-use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::submodel::{run_submodel, Submodel};
 use crate::sys;
+use crate::transport::Transport;
 use hub::Hub;
 use ligament_shm::line::{AgentLine, Registered};
 use ligament_shm::Endpoint;
@@ -72,8 +72,8 @@ pub fn run_light_with<S: Submodel>(
     drop((light.ports, light.channels));
     let mut scheduler = Scheduler::new(hub.clone(), common.asked.clone());
     for (i, (member, table)) in members.into_iter().zip(tables).enumerate() {
-        let carrier = Carrier::Shared(Share::new(hub.clone(), i as u32));
-        let instance = Instance::made_of(carrier, table, member.name, member.log_level, &common)?;
+        let transport = Transport::Shared(Share::new(hub.clone(), i as u32));
+        let instance = Instance::made_of(transport, table, member.name, member.log_level, &common)?;
         scheduler.add(instance, &mut make)?;
     }
     // What came of registering is large, and not needed any more.

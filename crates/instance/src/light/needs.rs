@@ -1,9 +1,9 @@
 //! What has to be there before a function of a light component is called: one message, or the conduit's end, for each
 //! connected port of its operator and each slot.
 
-use crate::carrier::Carrier;
 use crate::error::Error;
 use crate::instance::Instance;
+use crate::transport::Transport;
 use ligament_model::{Operator, SETTINGS_PORT};
 
 /// How far the ports have been looked through.
@@ -67,7 +67,7 @@ impl Instance {
         }
         // A slot without a conduit asks for nothing.
         let Some(&channel) = here.slots[slot].first() else { return Ok(There::Message) };
-        let Carrier::Shared(share) = &self.endpoint else { return Ok(There::Message) };
+        let Transport::Shared(share) = &self.endpoint else { return Ok(There::Message) };
         let next = share.next_is_end(channel).map_err(|error| self.while_receiving(error, port, slot))?;
         Ok(match next {
             None => There::Nothing(channel),

@@ -13,20 +13,20 @@ use std::sync::Arc;
 /// A point in time, ns of CLOCK_MONOTONIC, at which waiting ends.
 type Deadline = Option<u64>;
 
-/// The carrier. Channels are known by indices: those of `Endpoint`, or those of `Share`.
+/// The transport. Channels are known by indices: those of `Endpoint`, or those of `Share`.
 #[allow(clippy::large_enum_variant)]
-pub(crate) enum Carrier {
+pub(crate) enum Transport {
     Own(Endpoint<AgentLine>),
     Shared(Share),
 }
 
-impl Carrier {
+impl Transport {
     /// As `Endpoint::send`.
     #[inline(always)]
     pub fn send(&mut self, to: &[usize], header: HeaderWords, source: &impl Source) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.send(to, header, source),
-            Carrier::Shared(share) => share.send(to, header, source),
+            Transport::Own(endpoint) => endpoint.send(to, header, source),
+            Transport::Shared(share) => share.send(to, header, source),
         }
     }
 
@@ -40,54 +40,54 @@ impl Carrier {
         to: &mut Value,
     ) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.receive_to(channel, deadline, header, to),
-            Carrier::Shared(share) => share.receive_to(channel, deadline, header, to),
+            Transport::Own(endpoint) => endpoint.receive_to(channel, deadline, header, to),
+            Transport::Shared(share) => share.receive_to(channel, deadline, header, to),
         }
     }
 
     /// As `Endpoint::poll`.
     pub fn poll(&mut self, channel: usize) -> Result<bool, ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.poll(channel),
-            Carrier::Shared(share) => share.poll(channel),
+            Transport::Own(endpoint) => endpoint.poll(channel),
+            Transport::Shared(share) => share.poll(channel),
         }
     }
 
     /// As `Endpoint::wait_any`.
     pub fn wait_any(&mut self, channels: &[usize], deadline: Deadline) -> Result<usize, ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.wait_any(channels, deadline),
-            Carrier::Shared(share) => share.wait_any(channels, deadline),
+            Transport::Own(endpoint) => endpoint.wait_any(channels, deadline),
+            Transport::Shared(share) => share.wait_any(channels, deadline),
         }
     }
 
     /// An overlay that a channel's sender has announced.
     pub fn overlay(&self, channel: usize, number: u32) -> Option<Arc<Value>> {
         match self {
-            Carrier::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
-            Carrier::Shared(share) => share.overlay(channel, number),
+            Transport::Own(endpoint) => endpoint.overlay(channel, number).cloned(),
+            Transport::Shared(share) => share.overlay(channel, number),
         }
     }
 
     /// Whether the receivers of these channels have been told an overlay.
     pub fn knows_overlay(&self, to: &[usize], number: u32) -> bool {
         match self {
-            Carrier::Own(endpoint) => endpoint.knows_overlay(to, number),
-            Carrier::Shared(share) => share.knows_overlay(to, number),
+            Transport::Own(endpoint) => endpoint.knows_overlay(to, number),
+            Transport::Shared(share) => share.knows_overlay(to, number),
         }
     }
 
     /// Sees to it that they know it.
     pub fn announce_overlay(&mut self, to: &[usize], number: u32, plan: &Plan<'_, '_>) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
-            Carrier::Shared(share) => share.announce_overlay(to, number, plan),
+            Transport::Own(endpoint) => endpoint.announce_overlay(to, number, plan),
+            Transport::Shared(share) => share.announce_overlay(to, number, plan),
         }
     }
 
     /// Whether so many bytes are lent as a draft that can be used again.
     pub fn drafts(&self, len: u64) -> bool {
-        matches!(self, Carrier::Own(_)) && len <= DRAFTED
+        matches!(self, Transport::Own(_)) && len <= DRAFTED
     }
 
     /// Memory for `len` bytes of elements.
@@ -97,10 +97,10 @@ impl Carrier {
     #[inline]
     pub fn loan(&mut self, len: u64) -> Result<Lent, ShmError> {
         match self {
-            Carrier::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(Lent::Block),
-            Carrier::Own(_) => Draft::roomy(len).map(Lent::Draft),
+            Transport::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(Lent::Block),
+            Transport::Own(_) => Draft::roomy(len).map(Lent::Draft),
             // Given away with the message.
-            Carrier::Shared(_) => Draft::new(len).map(Lent::Draft),
+            Transport::Shared(_) => Draft::new(len).map(Lent::Draft),
         }
     }
 
@@ -127,15 +127,15 @@ impl Carrier {
         body_len: u64,
     ) -> Result<(), ShmError> {
         match (self, loan.take()) {
-            (Carrier::Own(endpoint), Some(Lent::Draft(draft))) => {
+            (Transport::Own(endpoint), Some(Lent::Draft(draft))) => {
                 let sent = endpoint.send(to, header, &Contiguous { head, number, data: draft.bytes() });
                 loan.fill(Lent::Draft(draft));
                 sent
             }
-            (Carrier::Own(endpoint), Some(Lent::Block(block))) => {
+            (Transport::Own(endpoint), Some(Lent::Block(block))) => {
                 endpoint.send_loan(to, header, block, (head, number), body_len)
             }
-            (Carrier::Shared(share), Some(Lent::Draft(draft))) => {
+            (Transport::Shared(share), Some(Lent::Draft(draft))) => {
                 share.send_draft(to, header, draft, (head, number), body_len)
             }
             _ => Err(ShmError::Malformed("a loan of another instance".into())),
@@ -145,7 +145,7 @@ impl Carrier {
     /// Takes a block back unsent.
     #[inline]
     pub fn return_loan(&mut self, loan: &mut Loan) {
-        if let (Carrier::Own(endpoint), Some(block)) = (self, loan.take_block()) {
+        if let (Transport::Own(endpoint), Some(block)) = (self, loan.take_block()) {
             endpoint.return_loan(block);
         }
     }
@@ -153,40 +153,40 @@ impl Carrier {
     /// As `Endpoint::end_channel`.
     pub fn end_channel(&mut self, channel: usize) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.end_channel(channel),
-            Carrier::Shared(share) => share.end_channel(channel),
+            Transport::Own(endpoint) => endpoint.end_channel(channel),
+            Transport::Shared(share) => share.end_channel(channel),
         }
     }
 
     /// Counts another pass of the reuse loop.
     pub fn count_iteration(&self) {
         match self {
-            Carrier::Own(endpoint) => endpoint.status().count_iteration(),
-            Carrier::Shared(share) => share.count_iteration(),
+            Transport::Own(endpoint) => endpoint.status().count_iteration(),
+            Transport::Shared(share) => share.count_iteration(),
         }
     }
 
     /// Says on the status page that all is over.
     pub fn end(&mut self, failed: bool) {
         match self {
-            Carrier::Own(endpoint) => endpoint.end(failed),
-            Carrier::Shared(share) => share.end(failed),
+            Transport::Own(endpoint) => endpoint.end(failed),
+            Transport::Shared(share) => share.end(failed),
         }
     }
 
     /// As `Endpoint::sent_on`, by index. None for light components, whose messages within a process nobody numbers.
     pub fn sent_on(&self) -> Option<Vec<(u32, u64)>> {
         match self {
-            Carrier::Own(endpoint) => Some(endpoint.sent_on().collect()),
-            Carrier::Shared(_) => None,
+            Transport::Own(endpoint) => Some(endpoint.sent_on().collect()),
+            Transport::Shared(_) => None,
         }
     }
 
     /// As `Endpoint::received_from`, by index.
     pub fn received_from(&self) -> Option<Vec<(u32, u64)>> {
         match self {
-            Carrier::Own(endpoint) => Some(endpoint.received_from().collect()),
-            Carrier::Shared(_) => None,
+            Transport::Own(endpoint) => Some(endpoint.received_from().collect()),
+            Transport::Shared(_) => None,
         }
     }
 
@@ -198,16 +198,16 @@ impl Carrier {
         received: Vec<(u32, u64)>,
     ) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.custodian().tell(&Request::Used { asked, sent, received }),
-            Carrier::Shared(_) => Ok(()),
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Used { asked, sent, received }),
+            Transport::Shared(_) => Ok(()),
         }
     }
 
     /// Signs off. A process that runs many instances does so when all of them are over.
     pub fn sign_off(&mut self) -> Result<(), ShmError> {
         match self {
-            Carrier::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
-            Carrier::Shared(_) => Ok(()),
+            Transport::Own(endpoint) => endpoint.custodian().tell(&Request::Finished),
+            Transport::Shared(_) => Ok(()),
         }
     }
 
@@ -215,8 +215,8 @@ impl Carrier {
     pub fn fail(&mut self, why: &str) -> Result<(), ShmError> {
         let failed = |of| Request::Failed { why: why.to_owned(), of };
         match self {
-            Carrier::Own(endpoint) => endpoint.custodian().tell(&failed(None)),
-            Carrier::Shared(share) => share.tell(failed),
+            Transport::Own(endpoint) => endpoint.custodian().tell(&failed(None)),
+            Transport::Shared(share) => share.tell(failed),
         }
     }
 
@@ -224,8 +224,8 @@ impl Carrier {
     pub fn log(&mut self, level: u8, text: &str) -> Result<(), ShmError> {
         let line = |of| Request::Log { level, text: text.to_owned(), of };
         match self {
-            Carrier::Own(endpoint) => endpoint.custodian().tell(&line(None)),
-            Carrier::Shared(share) => share.tell(line),
+            Transport::Own(endpoint) => endpoint.custodian().tell(&line(None)),
+            Transport::Shared(share) => share.tell(line),
         }
     }
 
@@ -233,14 +233,14 @@ impl Carrier {
     #[inline]
     pub fn copy_begins(&self, bytes: u64) -> u64 {
         match self {
-            Carrier::Own(endpoint) => endpoint.copy_begins(bytes),
-            Carrier::Shared(_) => 0,
+            Transport::Own(endpoint) => endpoint.copy_begins(bytes),
+            Transport::Shared(_) => 0,
         }
     }
 
     /// As `Endpoint::copy_ends`.
     pub fn copy_ends(&mut self, channel: usize, began: u64) {
-        if let Carrier::Own(endpoint) = self {
+        if let Transport::Own(endpoint) = self {
             endpoint.copy_ends(channel, began);
         }
     }
@@ -248,16 +248,16 @@ impl Carrier {
     /// As `Endpoint::set_interrupt_check`.
     pub fn set_interrupt_check(&mut self, check: Box<dyn Fn() -> bool + Send>) {
         match self {
-            Carrier::Own(endpoint) => endpoint.set_interrupt_check(check),
-            Carrier::Shared(share) => share.set_interrupt_check(check),
+            Transport::Own(endpoint) => endpoint.set_interrupt_check(check),
+            Transport::Shared(share) => share.set_interrupt_check(check),
         }
     }
 
     /// The port at the other end of a channel that this instance receives on, where the port's table does not say.
     pub fn sender_of(&self, channel: usize) -> Option<String> {
         match self {
-            Carrier::Own(_) => None,
-            Carrier::Shared(share) => share.sender_of(channel),
+            Transport::Own(_) => None,
+            Transport::Shared(share) => share.sender_of(channel),
         }
     }
 }
