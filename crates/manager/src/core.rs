@@ -1,7 +1,7 @@
 //! The manager's logic of one run: what happens and what is seen goes in, what to write and what to ask of the agent
 //! comes out. It owns no file, no process and no clock, so that tests can drive it through anything.
 
-use crate::deadlock::{self, Carrier, Deadlock, Watch};
+use crate::deadlock::{self, CarrierReport, Deadlock, Watch};
 use crate::explain;
 use crate::log::Level;
 use crate::names::Names;
@@ -169,7 +169,12 @@ impl<N: Names> Manager<N> {
 
     /// A look at all instances, and at the carriers of all domains, if there are several: whether some instances wait for
     /// each other for good, and what to do about it.
-    pub fn look(&mut self, seen: &[Observation], memory: MessageMemory, carriers: &[Carrier]) -> Vec<Deed> {
+    pub fn look(
+        &mut self,
+        seen: &[Observation],
+        memory: MessageMemory,
+        carriers: &[CarrierReport],
+    ) -> Vec<Deed> {
         if self.ending.is_some() || self.deadlock.is_some() {
             return Vec::new();
         }

@@ -49,7 +49,7 @@ pub struct Deadlock {
 
 /// What the carrier of a domain does, as its agent has told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Carrier {
+pub struct CarrierReport {
     /// The last round in which the agent had asked its instances before it looked at the carrier.
     pub round: u64,
     /// Whether nothing is under way.
@@ -62,7 +62,7 @@ pub struct Carrier {
     pub credited: u64,
 }
 
-impl Carrier {
+impl CarrierReport {
     fn counts(&self) -> [u64; 4] {
         [self.sent, self.came, self.told, self.credited]
     }
@@ -125,7 +125,7 @@ impl Watch {
 
     /// A look at all instances, and at the carriers of all domains, if there are several. `memory` is the limit in bytes
     /// for every budget, and for what all of them grow by together.
-    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Vec<Remedy> {
+    pub fn look(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Vec<Remedy> {
         let remedies = self.judge(seen, memory, carriers).unwrap_or_else(|| self.ask(seen));
         self.before = seen.iter().map(|one| one.epoch).collect();
         self.pressing = if remedies.is_empty() { self.pressing.saturating_sub(1) } else { PRESSING };
@@ -142,7 +142,7 @@ impl Watch {
     }
 
     /// Whether those that have looked once more in this round are stuck, and what follows from it.
-    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[Carrier]) -> Option<Vec<Remedy>> {
+    fn judge(&mut self, seen: &[Observation], memory: u64, carriers: &[CarrierReport]) -> Option<Vec<Remedy>> {
         let confirmed = |i: usize| {
             let wait = self.asked.get(i).copied().unwrap_or(0);
             wait != 0 && wait == seen[i].epoch && seen[i].looked == self.round
@@ -189,26 +189,26 @@ impl Watch {
     }
 
     /// What was noted when all carriers were quiet after an earlier round, if they still are, and were all the while.
-    fn calm_since(&self, carriers: &[Carrier]) -> Option<&Calm> {
+    fn calm_since(&self, carriers: &[CarrierReport]) -> Option<&Calm> {
         let calm = self.calm.as_ref().filter(|calm| calm.round < self.round)?;
-        let same = calm.counts.iter().copied().eq(carriers.iter().map(Carrier::counts));
+        let same = calm.counts.iter().copied().eq(carriers.iter().map(CarrierReport::counts));
         (same && self.are_quiet(carriers)).then_some(calm)
     }
 
     /// Whether after the present round every carrier was quiet, and as much had come as had gone.
-    fn are_quiet(&self, carriers: &[Carrier]) -> bool {
-        let total = |of: fn(&Carrier) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
+    fn are_quiet(&self, carriers: &[CarrierReport]) -> bool {
+        let total = |of: fn(&CarrierReport) -> u64| carriers.iter().map(of).fold(0, u64::wrapping_add);
         carriers.iter().all(|carrier| carrier.quiet && carrier.round >= self.round)
             && total(|carrier| carrier.sent) == total(|carrier| carrier.came)
             && total(|carrier| carrier.told) == total(|carrier| carrier.credited)
     }
 
     /// All carriers are quiet; if they are so after another round, nothing is under way.
-    fn ask_again(&mut self, carriers: &[Carrier]) -> Option<Vec<Remedy>> {
+    fn ask_again(&mut self, carriers: &[CarrierReport]) -> Option<Vec<Remedy>> {
         if !self.are_quiet(carriers) {
             return None;
         }
-        let counts = carriers.iter().map(Carrier::counts).collect();
+        let counts = carriers.iter().map(CarrierReport::counts).collect();
         self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
         self.round += 1;
         let asked = (0u32..).zip(&self.asked).filter(|(_, &wait)| wait != 0);

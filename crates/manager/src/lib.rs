@@ -21,7 +21,7 @@ mod waits;
 
 pub use clock::Moment;
 pub use core::{Deed, Manager, MessageMemory};
-pub use deadlock::{Carrier, Deadlock, Remedy, Watch};
+pub use deadlock::{CarrierReport, Deadlock, Remedy, Watch};
 pub use directory::{
     find_run, instances_of, no_such_instance, output_in, runs_in, workdir_in, write_whole, RunDirectory, JOB,
 };

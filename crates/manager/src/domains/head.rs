@@ -1,7 +1,7 @@
 //! The head of a run over several domains: what agents tell becomes what its manager sees of every instance, and what is
 //! to be done goes to those whose business it is. The first reason for which the run ends anywhere is told everywhere.
 
-use crate::deadlock::Carrier;
+use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
@@ -47,7 +47,7 @@ struct RemoteDomain {
     heard: u64,
     /// The head's clock less its clock, as far as is known: what has come fastest says it best.
     ahead: Option<i128>,
-    carrier: Carrier,
+    carrier: CarrierReport,
     memory: (u64, u64),
     wrote: u64,
     /// Whether it knows that the run ends.
@@ -80,7 +80,7 @@ impl Head {
             stage: Stage::Running,
             heard: now,
             ahead: None,
-            carrier: Carrier::default(),
+            carrier: CarrierReport::default(),
             memory: (0, u64::MAX),
             wrote: 0,
             ending: false,
@@ -343,7 +343,7 @@ impl Head {
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
-    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<Carrier> {
+    pub fn carriers(&self, own: impl FnOnce() -> Carried) -> Vec<CarrierReport> {
         let own = carrier_of(self.round, own());
         std::iter::once(own).chain(self.members.iter().map(|member| member.carrier)).collect()
     }
@@ -374,9 +374,9 @@ impl Head {
     }
 }
 
-fn carrier_of(round: u64, carried: Carried) -> Carrier {
+fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
     let Carried { quiet, sent, came, told, credited } = carried;
-    Carrier { round, quiet, sent, came, told, credited }
+    CarrierReport { round, quiet, sent, came, told, credited }
 }
 
 fn unseen() -> (InstanceView, bool) {

@@ -123,7 +123,7 @@ impl Runtime<'_> {
         self.abroad.as_ref().map_or(own, |abroad| abroad.head.memory(own))
     }
 
-    pub(super) fn carriers(&self) -> Vec<ligament_manager::Carrier> {
+    pub(super) fn carriers(&self) -> Vec<ligament_manager::CarrierReport> {
         let Some(abroad) = &self.abroad else { return Vec::new() };
         abroad.head.carriers(|| carried(&abroad.part.carrier))
     }
