@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::identity::from_environment;
-use crate::lent::Spare;
+use crate::loan::Spare;
 use crate::message::Message;
 use crate::order::OrderWatch;
 use crate::overlay::{from_value, Overlays};

@@ -4,7 +4,7 @@
 //! also says what is wrong.
 
 use crate::instance::Instance;
-use crate::lent::Loan;
+use crate::loan::Loan;
 use crate::message::{ArrayMut, Message, Times};
 use crate::ports::{Port, PortName};
 use crate::transport::Transport;

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::head::Head;
 use crate::instance::{Instance, LogLevel};
-use crate::lent::{Lent, Loan};
+use crate::loan::{Loan, LoanMemory};
 use crate::message::{Outgoing, Times};
 use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
@@ -121,7 +121,7 @@ impl Instance {
     }
 
     /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a smaller one is
-    /// copied, which is faster (`lent.rs` says why).
+    /// copied, which is faster (`loan.rs` says why).
     ///
     /// # Errors
     /// `OutOfMemory`; `Usage` for a shape that cannot be.
@@ -162,7 +162,7 @@ impl Instance {
     }
 
     #[inline]
-    fn memory_to_lend(&mut self, bytes: u64) -> Result<Lent, Error> {
+    fn memory_to_lend(&mut self, bytes: u64) -> Result<LoanMemory, Error> {
         self.endpoint.loan(bytes).map_err(|error| Error::during(error, || format!("a loan of {bytes} bytes")))
     }
 

@@ -1,7 +1,7 @@
 //! What carries an instance's messages: an endpoint of its own, or its share of a process that runs many instances.
 
-use crate::lent::{Draft, Lent, Loan, DRAFTED};
 use crate::light::Share;
+use crate::loan::{Draft, Loan, LoanMemory, DRAFTED};
 use ligament_shm::endpoint::{Contiguous, Source};
 use ligament_shm::line::AgentLine;
 use ligament_shm::{Endpoint, ShmError};
@@ -95,20 +95,20 @@ impl Transport {
     /// # Errors
     /// `OutOfMemory`.
     #[inline]
-    pub fn loan(&mut self, len: u64) -> Result<Lent, ShmError> {
+    pub fn loan(&mut self, len: u64) -> Result<LoanMemory, ShmError> {
         match self {
-            Transport::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(Lent::Block),
-            Transport::Own(_) => Draft::roomy(len).map(Lent::Draft),
+            Transport::Own(endpoint) if len > DRAFTED => endpoint.loan(len).map(LoanMemory::Block),
+            Transport::Own(_) => Draft::roomy(len).map(LoanMemory::Draft),
             // Given away with the message.
-            Transport::Shared(_) => Draft::new(len).map(Lent::Draft),
+            Transport::Shared(_) => Draft::new(len).map(LoanMemory::Draft),
         }
     }
 
     /// Keeps the memory of a loan, also after it was sent.
     pub fn loan_pages(&self, loan: &Loan) -> Arc<dyn Any + Send + Sync> {
         match loan.lent() {
-            Some(Lent::Block(loan)) => loan.pages(),
-            Some(Lent::Draft(draft)) => draft.pages(),
+            Some(LoanMemory::Block(loan)) => loan.pages(),
+            Some(LoanMemory::Draft(draft)) => draft.pages(),
             None => Arc::new(()),
         }
     }
@@ -127,15 +127,15 @@ impl Transport {
         body_len: u64,
     ) -> Result<(), ShmError> {
         match (self, loan.take()) {
-            (Transport::Own(endpoint), Some(Lent::Draft(draft))) => {
+            (Transport::Own(endpoint), Some(LoanMemory::Draft(draft))) => {
                 let sent = endpoint.send(to, header, &Contiguous { head, number, data: draft.bytes() });
-                loan.fill(Lent::Draft(draft));
+                loan.fill(LoanMemory::Draft(draft));
                 sent
             }
-            (Transport::Own(endpoint), Some(Lent::Block(block))) => {
+            (Transport::Own(endpoint), Some(LoanMemory::Block(block))) => {
                 endpoint.send_loan(to, header, block, (head, number), body_len)
             }
-            (Transport::Shared(share), Some(Lent::Draft(draft))) => {
+            (Transport::Shared(share), Some(LoanMemory::Draft(draft))) => {
                 share.send_draft(to, header, draft, (head, number), body_len)
             }
             _ => Err(ShmError::Malformed("a loan of another instance".into())),

@@ -2,7 +2,7 @@
 //! endpoint's indices; those within the process come after them.
 
 use super::hub::Hub;
-use crate::lent::Draft;
+use crate::loan::Draft;
 use ligament_shm::endpoint::{Contiguous, Source};
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;

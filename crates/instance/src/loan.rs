@@ -25,21 +25,21 @@ pub struct Loan(Box<Lending>);
 /// A loan's memory, and what array it is for. Boxed: to move all of this from call to call took half of a loan's time.
 struct Lending {
     /// None once it was sent.
-    lent: Option<Lent>,
+    lent: Option<LoanMemory>,
     kind: ArrayKind,
     meta: Option<Box<ArrayMeta>>,
 }
 
 impl Loan {
-    pub(crate) fn new(lent: Lent, kind: ArrayKind, meta: Option<ArrayMeta>) -> Loan {
+    pub(crate) fn new(lent: LoanMemory, kind: ArrayKind, meta: Option<ArrayMeta>) -> Loan {
         Loan(Box::new(Lending { lent: Some(lent), kind, meta: meta.map(Box::new) }))
     }
 
     /// The bytes of the elements, 64-byte aligned. They hold whatever was there before.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.0.lent {
-            Some(Lent::Block(loan)) => loan.bytes_mut(),
-            Some(Lent::Draft(draft)) => draft.bytes_mut(),
+            Some(LoanMemory::Block(loan)) => loan.bytes_mut(),
+            Some(LoanMemory::Draft(draft)) => draft.bytes_mut(),
             None => &mut [],
         }
     }
@@ -48,8 +48,8 @@ impl Loan {
     #[inline]
     pub fn start(&self) -> *mut u8 {
         match &self.0.lent {
-            Some(Lent::Block(loan)) => loan.start(),
-            Some(Lent::Draft(draft)) => draft.memory.start(),
+            Some(LoanMemory::Block(loan)) => loan.start(),
+            Some(LoanMemory::Draft(draft)) => draft.memory.start(),
             None => std::ptr::null_mut(),
         }
     }
@@ -75,13 +75,13 @@ impl Loan {
         self.0.meta.as_deref()
     }
 
-    pub(crate) fn lent(&self) -> Option<&Lent> {
+    pub(crate) fn lent(&self) -> Option<&LoanMemory> {
         self.0.lent.as_ref()
     }
 
     /// The memory, to be given away.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<Lent> {
+    pub(crate) fn take(&mut self) -> Option<LoanMemory> {
         self.0.lent.take()
     }
 
@@ -89,7 +89,7 @@ impl Loan {
     #[inline]
     pub(crate) fn take_block(&mut self) -> Option<endpoint::Loan> {
         match self.0.lent.take() {
-            Some(Lent::Block(block)) => Some(block),
+            Some(LoanMemory::Block(block)) => Some(block),
             other => {
                 self.0.lent = other;
                 None
@@ -99,7 +99,7 @@ impl Loan {
 
     /// Memory for a loan that has given its own away.
     #[inline]
-    pub(crate) fn fill(&mut self, lent: Lent) {
+    pub(crate) fn fill(&mut self, lent: LoanMemory) {
         self.0.lent = Some(lent);
     }
 
@@ -111,7 +111,7 @@ impl Loan {
     #[inline]
     fn is_unseen(&self) -> bool {
         match &self.0.lent {
-            Some(Lent::Draft(draft)) => draft.is_unseen(),
+            Some(LoanMemory::Draft(draft)) => draft.is_unseen(),
             _ => true,
         }
     }
@@ -120,14 +120,14 @@ impl Loan {
     #[inline(always)]
     pub(crate) fn plain_draft(&self) -> Option<&[u8]> {
         match (&self.0.lent, &self.0.meta) {
-            (Some(Lent::Draft(draft)), None) => Some(draft.bytes()),
+            (Some(LoanMemory::Draft(draft)), None) => Some(draft.bytes()),
             _ => None,
         }
     }
 }
 
 /// What a loan's memory is.
-pub(crate) enum Lent {
+pub(crate) enum LoanMemory {
     /// A block of shared memory.
     Block(endpoint::Loan),
     Draft(Draft),
@@ -229,10 +229,10 @@ impl Spare {
     pub fn with_room(&mut self, kind: &ArrayKind, meta: Option<&ArrayMeta>) -> Option<Loan> {
         let size = size_for(kind.bytes() as u64);
         let has_size = |draft: &Draft| draft.size() == size && draft.is_unseen();
-        let fits = |loan: &Loan| matches!(&loan.0.lent, Some(Lent::Draft(draft)) if has_size(draft));
+        let fits = |loan: &Loan| matches!(&loan.0.lent, Some(LoanMemory::Draft(draft)) if has_size(draft));
         let at = self.0.iter().rposition(fits)?;
         let mut loan = self.0.remove(at);
-        if let Some(Lent::Draft(draft)) = &mut loan.0.lent {
+        if let Some(LoanMemory::Draft(draft)) = &mut loan.0.lent {
             draft.len = kind.bytes();
         }
         (loan.0.kind, loan.0.meta) = (*kind, meta.cloned().map(Box::new));
@@ -245,7 +245,7 @@ impl Spare {
         if loan.0.meta.is_some() {
             return;
         }
-        if !matches!(&loan.0.lent, Some(Lent::Draft(draft)) if draft.size() <= DRAFTED) {
+        if !matches!(&loan.0.lent, Some(LoanMemory::Draft(draft)) if draft.size() <= DRAFTED) {
             loan.0.lent = None;
         }
         if self.0.len() == SPARE {
@@ -263,7 +263,7 @@ mod tests {
     fn lend(spare: &mut Spare, len: u64) -> Loan {
         let kind = ArrayKind::new(DType::UInt8, &[len], Order::RowMajor).unwrap();
         let reused = spare.with_room(&kind, None);
-        reused.unwrap_or_else(|| Loan::new(Lent::Draft(Draft::roomy(len).unwrap()), kind, None))
+        reused.unwrap_or_else(|| Loan::new(LoanMemory::Draft(Draft::roomy(len).unwrap()), kind, None))
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
     fn memory_that_another_language_sees_is_lent_again_once_it_no_longer_does() {
         let mut spare = Spare::default();
         let mut loan = lend(&mut spare, 10);
-        let Some(Lent::Draft(draft)) = loan.lent() else { panic!("no draft") };
+        let Some(LoanMemory::Draft(draft)) = loan.lent() else { panic!("no draft") };
         let (start, seen) = (loan.start(), draft.pages());
         assert!(loan.bytes_mut().is_empty());
         spare.put(loan);
