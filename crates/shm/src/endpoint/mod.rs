@@ -5,7 +5,6 @@
 mod arrived;
 mod carried;
 mod follow;
-mod lent;
 mod ordinary;
 mod peers;
 mod receive;
@@ -15,6 +14,7 @@ mod served;
 mod source;
 mod stream;
 pub mod turns;
+mod views;
 mod wait;
 
 pub use arrived::Arrived;

@@ -1,7 +1,7 @@
 //! The other ends: a peer that we write to (its doorbell, its area, our ring to it) and one that we read from (its
 //! outbox, its slabs as we need them, our inbox for it).
 
-use super::lent::{Lent, Link};
+use super::views::{Lent, Link};
 use crate::area::{Front, Inbox};
 use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE};
