@@ -23,6 +23,8 @@ const COUNTS: [usize; 8] = [1, 4, 29, 128, 500, 1000, 8192, 9000];
 const SLOTS: usize = 64;
 /// The most bytes of a message, which the largest array does not keep.
 const LIMIT: u64 = 8200 * 8;
+/// The most bytes of others' memory that views may hold.
+const VIEWS: u64 = 40_000;
 
 /// One call of a series.
 #[derive(Debug, Clone)]
@@ -125,7 +127,7 @@ impl Stage {
             [(1, 16 << 20), (1, 24_000), (2, 16 << 20)].map(|(to, budget)| Conduit { from: 0, to, budget });
         let domain = Domain::new(3, &conduits, 1 << 30);
         domain.limit_messages(LIMIT);
-        domain.limit_views(40_000);
+        domain.limit_views(VIEWS);
         domain.let_sleep(Sleep::Never);
         let made = |me| {
             let mut endpoint = domain.endpoint(me);
@@ -339,6 +341,21 @@ proptest! {
             stage.let_go();
             prop_assert_eq!(stage.receivers.each_mut().map(|endpoint| endpoint.pinned()), [0, 0]);
         }
+    }
+}
+
+#[test]
+fn views_hold_no_more_than_they_may_either_way() {
+    for generally in [false, true] {
+        let mut stage = Stage::new(generally);
+        let as_of = AsOf { overlay: false, epoch: 0, ticks: false, next: false };
+        for i in 0..30 {
+            stage.play(&Call::Array { on: vec![0], count: 1000, by: By::Elements, as_of });
+            stage.play(&Call::Receive { channel: 0, keep: true });
+            let pinned = stage.receivers[0].pinned();
+            assert!(pinned <= VIEWS + 8 * 1000 + 64, "{pinned} after message {i}, generally: {generally}");
+        }
+        stage.let_go();
     }
 }
 
