@@ -1,12 +1,13 @@
 //! What a carrier has to say to the agent around it.
 
 use ligament_net::Event;
+use ligament_wire::DomainId;
 
 /// Something that the carrier heard or met, in the order in which it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// Another domain's agent says something.
-    Control { from: u32, bytes: Vec<u8> },
+    Control { from: DomainId, bytes: Vec<u8> },
     /// Something happened to a path.
     Path(Event),
     /// After `Carrier::detach`: all that was sent here has arrived elsewhere, and the endpoint is let go of.

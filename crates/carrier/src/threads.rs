@@ -10,6 +10,7 @@ use ligament_net::{now, Event, Nanos};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
+use ligament_wire::DomainId;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::BTreeSet;
@@ -26,10 +27,10 @@ const NAP: Duration = Duration::from_secs(1);
 
 /// What the agent wants.
 pub(crate) enum Order {
-    Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
-    Expect { domain: u32 },
-    End { domain: u32 },
-    Control { domain: u32, bytes: Vec<u8> },
+    Dial { domain: DomainId, addresses: Vec<SocketAddr>, streams: u16 },
+    Expect { domain: DomainId },
+    End { domain: DomainId },
+    Control { domain: DomainId, bytes: Vec<u8> },
     Detach,
 }
 
@@ -38,7 +39,7 @@ struct Work {
     paths: Box<dyn Paths>,
     logic: Logic<AgentLine>,
     /// Domains to which paths were begun.
-    known: BTreeSet<u32>,
+    known: BTreeSet<DomainId>,
     turns: Turns,
     /// Until when each of the two sleeps at most, 0 while it is awake: one of them is there for what is due.
     endpoint_until: Nanos,
@@ -197,7 +198,7 @@ impl Shared {
             Order::End { .. } => {}
             Order::Control { domain, .. } => {
                 let why = "there is something to say to it, and no path was begun".to_owned();
-                self.tell(Heard::Path(Event::GivenUp { domain, why }));
+                self.tell(Heard::Path(Event::GivenUp { domain: domain.number(), why }));
             }
             Order::Detach => logic.detach(),
         }

@@ -7,6 +7,7 @@ use crate::script::{Script, Trouble, MS};
 use crate::stage::{Actor, Cue, Ending, Event, Handover, Shared, Upward};
 use crate::verdict;
 use ligament_agent::Exit;
+use ligament_wire::EndpointId;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -74,7 +75,7 @@ struct Director<'s> {
 pub fn run(seed: u64, tells: bool) -> Account {
     let mut random = Random::new(seed ^ 0x6c69_6761_6d65_6e74);
     let script = Script::new(&mut random);
-    let n = script.plan.instances.len();
+    let n = script.programs.len();
     let shared = Shared::new(n, random.split(), script.restless, script.latency, tells);
     let shared = Arc::new(Mutex::new(shared));
     let missing =
@@ -331,7 +332,7 @@ impl Director<'_> {
             let Place::Waits(why) = player.place else { continue };
             let ready = match why {
                 Handover::Sleeps { seen, .. } => {
-                    let bell = self.agent.custody.board().doorbell(who as u32);
+                    let bell = self.agent.custody.board().doorbell(EndpointId::at(who));
                     bell.expect("the board has a line for each").has_rung(seen)
                 }
                 Handover::Listens => !shared.down[who].is_empty() || shared.closed[who] || shared.agent_gone,

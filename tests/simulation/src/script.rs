@@ -8,6 +8,7 @@ use crate::truth::Truth;
 use ligament_agent::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Exit;
 use ligament_model::Operator;
+use ligament_wire::RankId;
 use std::collections::VecDeque;
 
 /// µs and ms of virtual time, in ns.
@@ -289,7 +290,7 @@ impl Script {
         }
         for _ in 0..random.between(1, 3) {
             let channel = random.below(self.plan.channels.len() as u64) as u32;
-            let reader = self.plan.channels[channel as usize].to.instance as usize;
+            let reader = self.plan.channels[channel as usize].to.rank.index();
             let program = &mut self.programs[reader];
             // A channel that has ended is waited for no more.
             let end = program.iter().position(|step| matches!(step, Step::ReceiveEnd { .. }));
@@ -394,7 +395,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 implicit: false,
                 resizable: false,
             });
-            End { instance, port: ports.len() as u32 - 1, slot: None }
+            End { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         channels.push(PlannedChannel { from, to, budget, limit: None });

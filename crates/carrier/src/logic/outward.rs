@@ -8,7 +8,7 @@ use ligament_net::MessageId;
 use ligament_shm::endpoint::Arrived;
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
+use ligament_wire::{DomainId, Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
 use std::collections::HashMap;
 use std::io::IoSlice;
 
@@ -16,13 +16,13 @@ use std::io::IoSlice;
 pub(super) struct Out {
     id: u32,
     /// Where its receiver is.
-    domain: u32,
+    domain: DomainId,
     /// What has been received there, in all; `EVERYTHING` once it has ended, which lets all that comes go.
     credited: u64,
 }
 
 impl Out {
-    pub fn new(channel: &ChannelInfo, domain: u32) -> Out {
+    pub fn new(channel: &ChannelInfo, domain: DomainId) -> Out {
         Out { id: channel.id, domain, credited: 0 }
     }
 }
@@ -61,7 +61,7 @@ impl Outgoing {
     }
 }
 
-type Leaving = HashMap<(u32, MessageId), Outgoing>;
+type Leaving = HashMap<(DomainId, MessageId), Outgoing>;
 
 impl<C: Custodian> Logic<C> {
     /// Hands to paths what the instances here have sent.
@@ -73,7 +73,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// A domain says that so much of a conduit has been received there.
-    pub(super) fn heard_credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+    pub(super) fn heard_credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
         let known = self.credits.entry(conduit).or_default();
         self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
         *known = bytes.max(*known);

@@ -18,6 +18,7 @@ use ligament_launch::Loss;
 use ligament_net::{Event, Invitation, LastWord, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
+use ligament_wire::DomainId;
 use stage::{await_start, Inputs};
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -44,12 +45,12 @@ pub(crate) fn agent(arguments: &Agent) -> i32 {
 }
 
 fn take_part(arguments: &Agent) -> Result<i32, String> {
-    let me = number(arguments)?;
+    let me = DomainId::new(number(arguments)?);
     let invitation = read_invitation(&arguments.join)?;
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let last_word = LastWord::new(invitation.clone(), me);
+    let last_word = LastWord::new(invitation.clone(), me.number());
     let word = last_word.clone();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = host.clone();
@@ -72,7 +73,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let mut net = Net::with_last_word(&last_word, tuning(arguments.patience));
     net.listen(listener);
     let (carrier, mut heard) = connect(net)?;
-    carrier.dial(0, invitation.head.clone(), STREAMS);
+    carrier.dial(DomainId::HEAD, invitation.head.clone(), STREAMS);
     let join = Join {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
@@ -83,7 +84,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         pid: std::process::id(),
         scratch: scratch(arguments).to_string_lossy().into_owned(),
     };
-    carrier.control(0, to_bytes(&FromAgent::Join(join)));
+    carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Join(join)));
     if !arguments.quiet {
         let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
         eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
@@ -92,7 +93,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         Ok(begin) => begin,
         Err(Unready { why, status }) => {
             crate::complain(&why);
-            farewell(&carrier, heard, std::iter::once(0));
+            farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
             return Ok(status);
         }
     };
@@ -107,7 +108,7 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
         let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
         let domain = domain.map_err(Unready::failed)?;
         let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
-        carrier.control(0, to_bytes(&FromAgent::Ready(scratch)));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));
         if !begin.inputs.is_empty() {
             await_start(&mut heard)?;
         }
@@ -119,8 +120,8 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
             if !is_shared {
                 let _ = std::fs::remove_dir_all(&home);
             }
-            carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
-            farewell(&carrier, heard, std::iter::once(0));
+            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
+            farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
             crate::complain(&why);
             return Ok(status);
         }
@@ -129,10 +130,10 @@ fn take_part(arguments: &Agent) -> Result<i32, String> {
     let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
     let ending = domain.end();
     if let Err(why) = &result {
-        carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
     }
     if !ending.headless {
-        farewell(&carrier, heard, std::iter::once(0));
+        farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
     }
     if let Some(place) = &ending.stays {
         crate::complain(&format!("the head of the run is gone: {}", stays(&host, &place.to_string_lossy())));
@@ -229,7 +230,7 @@ impl Unready {
 }
 
 fn await_begin(
-    me: u32,
+    me: DomainId,
     invitation: &Invitation,
     launched: bool,
     carrier: &Carrier,
@@ -240,16 +241,17 @@ fn await_begin(
     loop {
         match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
             Call::Nothing if launched && launcher::is_gone() => {
-                carrier.control(0, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
                 return Err(failed(format!("domain {me}: {}", launcher::GONE)));
             }
             Call::Nothing => {}
             Call::Interrupted | Call::HungUp => {
-                carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
                 let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, status: crate::INTERRUPTED });
             }
-            Call::Heard(Heard::Control { from: 0, bytes }) => match from_bytes::<FromHead>(&bytes) {
+            Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
+            {
                 Ok(FromHead::Begin(begin)) => {
                     begin
                         .check(me)
@@ -287,22 +289,23 @@ fn await_begin(
 }
 
 /// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
-fn begin_paths(carrier: &Carrier, begin: &Begin, me: u32, placement: &[u32]) -> Result<(), String> {
-    let domain = |instance: u32| placement[instance as usize];
-    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.instance), domain(one.to.instance)));
-    let peers: BTreeSet<u32> = ends
+fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[DomainId]) -> Result<(), String> {
+    let ranks = begin.plan.ranks();
+    let domain = |rank| placement[ranks.instance(rank).index()];
+    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.rank), domain(one.to.rank)));
+    let peers: BTreeSet<DomainId> = ends
         .filter_map(|(from, to)| match (from == me, to == me) {
             (true, false) => Some(to),
             (false, true) => Some(from),
             _ => None,
         })
         .collect();
-    for peer in peers.into_iter().filter(|&peer| peer != 0) {
+    for peer in peers.into_iter().filter(|&peer| peer != DomainId::HEAD) {
         if peer > me {
             carrier.expect(peer);
             continue;
         }
-        let domain = &begin.domains[peer as usize];
+        let domain = &begin.domains[peer.index()];
         let addresses = domain.addresses.iter().map(|address| {
             let wrong =
                 |error| format!("the address of domain {peer}, \"{address}\", cannot be understood: {error}");

@@ -11,6 +11,7 @@ use ligament_manager::{self as manager, DomainRecord, InstanceRecord, Level, Obs
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
+use ligament_wire::{DomainId, InstanceId, RankId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -59,7 +60,7 @@ pub trait Agents {
     /// Why they cannot be started.
     fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String>;
     /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
-    fn lost(&mut self) -> Vec<(u32, String)> {
+    fn lost(&mut self) -> Vec<(DomainId, String)> {
         Vec::new()
     }
 }
@@ -140,16 +141,16 @@ pub(super) struct Abroad<'a> {
     addresses: Vec<SocketAddr>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
     /// Those to which no path is left.
-    pub(super) cut_off: BTreeSet<u32>,
+    pub(super) cut_off: BTreeSet<DomainId>,
     /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
-    ended: Vec<(u32, String, Instant)>,
+    ended: Vec<(DomainId, String, Instant)>,
 }
 
 /// What outlives the runtime: the paths, and who is where.
 #[derive(Clone)]
 pub(super) struct Part {
     pub(super) carrier: Arc<Carrier>,
-    placement: Arc<[u32]>,
+    placement: Arc<[DomainId]>,
 }
 
 impl Abroad<'_> {
@@ -158,18 +159,18 @@ impl Abroad<'_> {
     }
 
     /// Those with which there can still be talk.
-    pub fn in_reach(&self) -> Vec<u32> {
-        (1..=self.joined.len() as u32).filter(|domain| !self.cut_off.contains(domain)).collect()
+    pub fn in_reach(&self) -> Vec<DomainId> {
+        self.joined.iter().map(|one| one.domain).filter(|domain| !self.cut_off.contains(domain)).collect()
     }
 }
 
 impl Part {
     pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> Elsewhere<'p> {
-        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: 0 }
+        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
     /// Waits until what was said last to these domains has arrived.
-    pub fn part_from(&self, domains: Vec<u32>, heard: UnboundedReceiver<Heard>) {
+    pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<Heard>) {
         farewell(&self.carrier, heard, domains.into_iter());
     }
 }
@@ -238,7 +239,7 @@ impl<'a> Runtime<'a> {
                     Unready::Interrupted => "the run was interrupted before it began".to_owned(),
                 };
                 let told = to_bytes(&FromHead::Refused(why));
-                let there: Vec<u32> = gathering.have_joined().collect();
+                let there: Vec<DomainId> = gathering.have_joined().collect();
                 there.iter().for_each(|&one| carrier.control(one, told.clone()));
                 farewell(&carrier, heard, there.into_iter());
                 return Err(unready);
@@ -246,8 +247,10 @@ impl<'a> Runtime<'a> {
         };
         let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
         let now = ligament_shm::status::now();
-        let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);
-        self.manager.spread_over(&placement);
+        let ranks = plan.ranks();
+        let of_ranks: Vec<DomainId> = ranks.all().map(|rank| placement[ranks.instance(rank).index()]).collect();
+        self.manager.spread_over(&of_ranks);
+        let head = Head::new(placement.clone(), ranks, plan.channels.len(), names, spread.patience, now);
         let host = self.record.host.clone();
         let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
         let others = joined.iter().map(|one| DomainRecord {
@@ -270,7 +273,7 @@ impl<'a> Runtime<'a> {
         gathering: &mut Gathering,
         patience: &Duration,
         agents: &mut dyn Agents,
-        tell: impl Fn(u32, Vec<u8>),
+        tell: impl Fn(DomainId, Vec<u8>),
         heard: &mut UnboundedReceiver<Heard>,
         guard: &mut Guard,
     ) -> Result<Vec<Joined>, Unready> {
@@ -314,8 +317,8 @@ impl<'a> Runtime<'a> {
                 }
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
-                    let why = format!("the agent of {} is gone: {why}", gathering.name(domain));
-                    gathering.forget(domain);
+                    let why = format!("the agent of {} is gone: {why}", gathering.name(DomainId::new(domain)));
+                    gathering.forget(DomainId::new(domain));
                     return Err(Unready::Incomplete(why));
                 }
                 Call::Heard(Heard::Path(Event::Refused { from, why, others })) => {
@@ -334,16 +337,18 @@ impl<'a> Runtime<'a> {
     }
 
     /// The domain of each instance.
-    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<u32>, String> {
+    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<DomainId>, String> {
         // What this process or a person makes can only be made here.
-        let fixed = |i: u32| (self.made_elsewhere(i) || plan.instances[i as usize].by_hand).then_some(0);
+        let fixed = |i: InstanceId| {
+            (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
+        };
         let placement = place(&needs(self.model, rooms, &fixed)?, rooms, options)?;
         for &domain in &placement.overcommitted {
-            let name = &rooms[domain as usize].name;
+            let name = &rooms[domain.index()].name;
             let text = format!(
                 "domain {domain} ({name}) has more instances than its {} cores have room for; they share cores, and are \
                  slower",
-                rooms[domain as usize].cores
+                rooms[domain.index()].cores
             );
             self.add(Level::Warning, "run", &text);
         }
@@ -356,12 +361,12 @@ impl<'a> Runtime<'a> {
         let uuid = Path::new("/proc/sys/kernel/random/uuid");
         let marker = std::fs::read_to_string(uuid).map_err(|error| format!("{}: {error}", uuid.display()))?;
         self.directory.write(MARKER, &marker)?;
-        let home = |i: u32| {
-            let home = self.homes.get(&plan.endpoint_of(i)).cloned().unwrap_or_default();
+        let home = |i: InstanceId| {
+            let home = self.homes.get(&plan.process_of(i)).cloned().unwrap_or_default();
             let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
             below.to_string_lossy().into_owned()
         };
-        let homes: Vec<String> = (0..plan.instances.len() as u32).map(home).collect();
+        let homes: Vec<String> = InstanceId::first(plan.instances.len()).map(home).collect();
         let here = Domain {
             name: self.record.domains.first().map(|here| here.name.clone()).unwrap_or_default(),
             host: self.record.host.clone(),
@@ -387,11 +392,12 @@ impl<'a> Runtime<'a> {
         for one in &abroad.joined {
             abroad.part.carrier.control(one.domain, bytes.clone());
         }
-        let count = |domain: u32| abroad.part.placement.iter().filter(|&&at| at == domain).count();
-        let line = |(domain, one): (u32, &DomainRecord)| {
+        let count = |domain: DomainId| abroad.part.placement.iter().filter(|&&at| at == domain).count();
+        let line = |(domain, one): (DomainId, &DomainRecord)| {
             format!("domain {domain} ({}): {} instances, {} cores", one.name, count(domain), one.cores)
         };
-        let lines: Vec<String> = (0u32..).zip(&self.record.domains).map(line).collect();
+        let domains = DomainId::first(self.record.domains.len()).zip(&self.record.domains);
+        let lines: Vec<String> = domains.map(line).collect();
         self.add(Level::Info, "run", &lines.join("; "));
         Ok(())
     }
@@ -416,8 +422,8 @@ impl<'a> Runtime<'a> {
     }
 
     /// Whether an instance runs in the head's own domain.
-    pub(super) fn is_here(&self, instance: u32) -> bool {
-        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of(instance) == 0)
+    pub(super) fn is_here(&self, instance: InstanceId) -> bool {
+        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of_all(instance) == DomainId::HEAD)
     }
 
     /// All instances of the run, of which `own` has those of this domain.
@@ -431,7 +437,8 @@ impl<'a> Runtime<'a> {
     /// Which processes elsewhere are stopped their agents have told.
     pub(super) fn see_stopped_elsewhere(&self, seen: &mut [Observation]) {
         let Some(abroad) = &self.abroad else { return };
-        for (i, one) in (0u32..).zip(seen).filter(|(i, _)| abroad.head.domain_of(*i) != 0) {
+        let elsewhere = |(i, _): &(RankId, &mut Observation)| abroad.head.domain_of(*i) != DomainId::HEAD;
+        for (i, one) in RankId::first(seen.len()).zip(seen).filter(elsewhere) {
             one.stopped = !one.gone && abroad.head.is_stopped(i);
         }
     }
@@ -439,10 +446,10 @@ impl<'a> Runtime<'a> {
     /// Notes in the record where each instance runs.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
         let Some(abroad) = &self.abroad else { return };
-        for (i, one) in (0u32..).zip(instances) {
+        for (i, one) in RankId::first(instances.len()).zip(instances) {
             let domain = abroad.head.domain_of(i);
-            one.domain = Some(domain);
-            one.on = self.record.domains.get(domain as usize).map(|domain| domain.name.clone());
+            one.domain = Some(domain.number());
+            one.on = self.record.domains.get(domain.index()).map(|domain| domain.name.clone());
         }
     }
 
@@ -495,7 +502,7 @@ impl<'a> Runtime<'a> {
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
-        let known: Vec<(u32, String, Instant)> = known;
+        let known: Vec<(DomainId, String, Instant)> = known;
         for (domain, why, _) in known {
             doings.extend(abroad.head.lost(domain, &why));
         }
@@ -505,19 +512,22 @@ impl<'a> Runtime<'a> {
 
     pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<Order> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
-        let name =
-            |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
+        let name = |domain: u32| {
+            abroad.joined.iter().find(|one| one.domain.number() == domain).map(|one| one.name.clone())
+        };
         let doings = match heard {
             Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
             Heard::Path(Event::GivenUp { domain, why }) => {
-                abroad.cut_off.insert(*domain);
-                let doings = abroad.head.lost(*domain, why);
-                self.say_what_stays(*domain);
+                let domain = DomainId::new(*domain);
+                abroad.cut_off.insert(domain);
+                let doings = abroad.head.lost(domain, why);
+                self.say_what_stays(domain);
                 doings
             }
             Heard::Path(Event::Gone { domain, why }) => {
-                abroad.cut_off.insert(*domain);
-                abroad.head.gone(*domain, why)
+                let domain = DomainId::new(*domain);
+                abroad.cut_off.insert(domain);
+                abroad.head.gone(domain, why)
             }
             Heard::Path(Event::PathDown { domain }) => {
                 let name = name(*domain).unwrap_or_default();
@@ -541,8 +551,8 @@ impl<'a> Runtime<'a> {
     }
 
     /// An agent that cannot be reached any more does not bring what its instances have written.
-    fn say_what_stays(&mut self, domain: u32) {
-        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain as usize)
+    fn say_what_stays(&mut self, domain: DomainId) {
+        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain.index())
         else {
             return;
         };
@@ -565,9 +575,9 @@ impl<'a> Runtime<'a> {
                 Doing::Report(report) => {
                     self.take_in(report);
                 }
-                Doing::Gained { instance, gained, at, over } => {
+                Doing::Gained { rank, gained, at, over } => {
                     let why = if over { Drain::Over } else { Drain::Tick };
-                    self.add_to_timeline(instance, &gained, at, why);
+                    self.add_to_timeline(rank, &gained, at, why);
                     timelines = true;
                 }
                 Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),

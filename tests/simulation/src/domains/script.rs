@@ -6,6 +6,7 @@ use crate::script::MS;
 use ligament_agent::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Plan;
 use ligament_model::Operator;
+use ligament_wire::{DomainId, InstanceId, RankId};
 
 /// A step of an instance's program. Channels by number.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,13 @@ impl Script {
         }
     }
 
+    /// The domain of each instance; ranks of one are in the same.
+    pub fn placement_of_instances(&self) -> Vec<DomainId> {
+        let ranks = self.plan.ranks();
+        let domain = |instance| DomainId::new(self.placement[ranks.leader(instance).index()]);
+        InstanceId::first(self.plan.instances.len()).map(domain).collect()
+    }
+
     /// Whether an instance must come to wait for good.
     pub fn deadlocks(&self) -> bool {
         self.stuck.contains(&true)
@@ -85,7 +93,7 @@ impl Script {
     /// Whether a channel leads from one domain to another.
     pub fn is_far(&self, channel: u32) -> bool {
         let channel = &self.plan.channels[channel as usize];
-        self.placement[channel.from.instance as usize] != self.placement[channel.to.instance as usize]
+        self.placement[channel.from.rank.index()] != self.placement[channel.to.rank.index()]
     }
 }
 
@@ -187,7 +195,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> Plan {
                 implicit: false,
                 resizable: false,
             });
-            End { instance, port: ports[instance as usize].len() as u32 - 1, slot: None }
+            End { rank: RankId::new(instance), port: ports[instance as usize].len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         // In messages, as all is counted here.
