@@ -625,4 +625,6 @@ fn how_it_ended(before: Phase, exit: Exit) -> String {
 }
 
 #[cfg(test)]
+mod ranks;
+#[cfg(test)]
 mod tests;

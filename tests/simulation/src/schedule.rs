@@ -36,6 +36,8 @@ pub struct Account {
     pub troubles: usize,
     /// How often a budget grew.
     pub grown: usize,
+    /// How many instances had several ranks.
+    pub ranks: usize,
     /// How often an instance slept for as long as it wanted.
     pub slept_out: u64,
 }
@@ -366,6 +368,7 @@ impl Director<'_> {
             end: if shared.agent_gone { "agent gone" } else { verdict::name(self.agent.core.ending()) },
             troubles: self.script.troubles.len(),
             grown: self.agent.manager.grown(),
+            ranks: self.script.plan.instances.iter().filter(|instance| instance.ranks.is_some()).count(),
             slept_out: shared.slept_out,
         }
     }

@@ -2,7 +2,7 @@
 //! come to wait for good, found by going through the programs with all the room in the world.
 
 use crate::random::Random;
-use crate::script::MS;
+use crate::script::{as_ranks, MS};
 use ligament_agent::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Plan;
 use ligament_model::Operator;
@@ -62,8 +62,11 @@ impl Script {
         let last = random.scaled(3_000 * MS);
         let troubles = troubles(random, n, domains, last);
         let when = random.scaled(500 * MS);
+        let mut plan = plan(&ends, n, random);
+        let mut own = Random::new(random.clone().next());
+        as_ranks(&mut plan, |one, other| placement[one] == placement[other], &mut own);
         Script {
-            plan: plan(&ends, n, random),
+            plan,
             control_delay: *random.of(&[MS / 10, 5 * MS, 100 * MS]),
             path_delay: *random.of(&[MS / 10, 5 * MS, 300 * MS]),
             cut: random.percent(20).then(|| (when, random.scaled(5_000 * MS))),

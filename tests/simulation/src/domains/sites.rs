@@ -98,6 +98,7 @@ pub fn run(seed: u64, tells: bool) -> Played {
         return played;
     }
     let mut stage = Stage::new(&script, random, tells);
+    played.ranks = script.plan.instances.iter().filter(|instance| instance.ranks.is_some()).count();
     played.events = stage.play();
     let (end, wrong) = verdict::of(&stage);
     played.end = end;
