@@ -7,6 +7,7 @@ use ligament_agent::domains::told_plan;
 use ligament_manager::domains::{Gathering, Head};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, FromAgent, FromHead};
+use ligament_wire::{DomainId, Ranks};
 use std::time::Duration;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -15,15 +16,17 @@ fuzz_target!(|bytes: &[u8]| {
         // Compared as bytes, since not every number is equal to itself.
         assert_eq!(from_bytes::<FromAgent>(&written).map(|again| to_bytes(&again)).as_ref(), Ok(&written));
     }
-    let _ = Gathering::new(Vec::new()).heard(1, bytes);
-    let mut head = Head::new(vec![0, 1, 2, 1], 4, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
-    for domain in [1, 2, 7] {
+    let _ = Gathering::new(Vec::new()).heard(DomainId::new(1), bytes);
+    let placement = [0, 1, 2, 1].map(DomainId::new).to_vec();
+    let ranks = Ranks::new([1, 2, 1, 1]);
+    let mut head = Head::new(placement, ranks, 4, vec!["a".into(), "b".into()], Duration::from_secs(60), 1);
+    for domain in [1, 2, 7].map(DomainId::new) {
         head.heard(domain, bytes, 1_000_000);
     }
     head.tick(2_000_000);
     head.release();
     match from_bytes::<FromHead>(bytes) {
-        Ok(FromHead::Begin(begin)) if begin.check(1).is_ok() => {
+        Ok(FromHead::Begin(begin)) if begin.check(DomainId::new(1)).is_ok() => {
             let (plan, placement) = told_plan(&begin.plan);
             assert_eq!(plan.instances.len(), placement.len());
         }

@@ -2,6 +2,7 @@
 
 use crate::outcome::{Exit, Outcome};
 use ligament_wire::control::{Notice, Question};
+use ligament_wire::{EndpointId, RankId};
 
 /// A connection to the agent's socket.
 pub type Link = u64;
@@ -10,10 +11,10 @@ pub type Link = u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Memory {
     Board,
-    Area(u32),
-    Outbox(u32),
+    Area(EndpointId),
+    Outbox(EndpointId),
     /// Of an endpoint, its slab of this number.
-    Slab(u32, u32),
+    Slab(EndpointId, u32),
 }
 
 /// What to do to a process.
@@ -29,17 +30,17 @@ pub enum Push {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     Registered {
-        instance: u32,
+        rank: RankId,
         pid: u32,
         language: String,
     },
     Exited {
-        instance: u32,
+        rank: RankId,
         exit: Exit,
     },
     /// An instance's own line.
     Said {
-        instance: u32,
+        rank: RankId,
         level: u8,
         text: String,
     },
@@ -52,13 +53,13 @@ pub enum Report {
     Ending(Outcome),
     /// Which ports of an instance that is joined to other domains have slots; right after it has registered.
     Slots {
-        instance: u32,
+        rank: RankId,
         slots: Vec<bool>,
     },
     /// What an endpoint that is done has used: settings by the names that were asked for, and how many messages went
     /// out on, and were received from, channels.
     Used {
-        instance: u32,
+        rank: RankId,
         asked: Vec<String>,
         sent: Vec<(u32, u64)>,
         received: Vec<(u32, u64)>,
@@ -70,10 +71,10 @@ pub enum Report {
 pub enum AgentOrder {
     /// The budget of a channel becomes so many bytes.
     Budget { channel: u32, bytes: u64 },
-    /// These instances are to look once more for what they wait for, and to note this round on their status pages.
-    Look { round: u64, instances: Vec<u32> },
+    /// These ranks are to look once more for what they wait for, and to note this round on their status pages.
+    Look { round: u64, ranks: Vec<RankId> },
     /// An instance has registered elsewhere, and which of its ports have slots there.
-    Slots { instance: u32, slots: Vec<bool> },
+    Slots { rank: RankId, slots: Vec<bool> },
     /// The run cannot go on. The reason is a sentence.
     Fail(String),
     /// The run ends, or has ended, elsewhere in this way.
@@ -90,25 +91,25 @@ pub enum Action {
     /// Answer a request.
     Answer { link: Link, notice: Notice, memory: Vec<Memory> },
     /// Say something that was not asked for, and ring the endpoint's doorbell.
-    Tell { link: Link, endpoint: u32, notice: Notice, memory: Vec<Memory> },
+    Tell { link: Link, endpoint: EndpointId, notice: Notice, memory: Vec<Memory> },
     /// Ring an endpoint's doorbell: what it was called for could not be sent at once, and has been sent now.
-    Call { endpoint: u32 },
+    Call { endpoint: EndpointId },
     /// Make a slab and answer with `Granted`; if it cannot be made, call `Core::slab_refused`.
-    MakeSlab { link: Link, endpoint: u32, slab: u32, bytes: u64 },
+    MakeSlab { link: Link, endpoint: EndpointId, slab: u32, bytes: u64 },
     /// Let go of a slab.
-    DropSlab { endpoint: u32, slab: u32 },
+    DropSlab { endpoint: EndpointId, slab: u32 },
     /// Let go of all memory of an endpoint.
-    DropEndpoint { endpoint: u32 },
+    DropEndpoint { endpoint: EndpointId },
     /// Close a connection once all is sent.
     Close { link: Link },
-    /// Start an instance; if it cannot be started, call `Core::not_started`.
-    Start { instance: u32 },
+    /// Start an endpoint's process; if it cannot be started, call `Core::not_started`.
+    Start { endpoint: EndpointId },
     /// Watch a process that was started by hand.
-    Watch { instance: u32, pid: u32 },
-    /// Do something to an instance's processes.
-    Push { instance: u32, push: Push },
+    Watch { endpoint: EndpointId, pid: u32 },
+    /// Do something to an endpoint's processes.
+    Push { endpoint: EndpointId, push: Push },
     /// Count an endpoint as asleep, since its process is gone.
-    Asleep { endpoint: u32 },
+    Asleep { endpoint: EndpointId },
     /// Let the carrier bring to others what the instances here have sent, and call `Core::detached` when it has.
     Detach,
     /// Call `Core::grace_is_over` in a while.

@@ -11,11 +11,12 @@ use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::wiring::Wiring;
 use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
+use ligament_wire::{EndpointId, RankId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// An endpoint, with the process that it is in. Those of a light program have one together: the first of them.
-struct Instance {
+/// An endpoint, with the process that it is in.
+struct Endpoint {
     phase: Phase,
     token: String,
     link: Option<Link>,
@@ -27,7 +28,7 @@ struct Instance {
     finished: bool,
     failed: bool,
     /// Slabs that it holds: bytes, and who has fetched it.
-    slabs: BTreeMap<u32, (u64, BTreeSet<u32>)>,
+    slabs: BTreeMap<u32, (u64, BTreeSet<EndpointId>)>,
     next_slab: u32,
     /// What it will be told after its `Welcome`.
     untold: Vec<(Notice, Vec<Memory>)>,
@@ -38,15 +39,16 @@ enum Who {
     Stranger,
     /// Has shown the run's token.
     Client,
-    Instance(u32),
+    Endpoint(EndpointId),
 }
 
 /// The agent's logic.
 pub struct Core {
     plan: Plan,
     wiring: Wiring,
-    instances: Vec<Instance>,
-    /// For each instance which of its ports have slots, once it has registered.
+    /// By their numbers; those of ranks that an endpoint before them serves stand for nothing.
+    endpoints: Vec<Endpoint>,
+    /// For each rank which of its ports have slots, once it has registered.
     slotted: Vec<Option<Arc<[bool]>>>,
     links: HashMap<Link, (Caller, Who)>,
     ledger: Ledger,
@@ -82,29 +84,32 @@ impl Core {
         address: String,
         mut tokens: impl FnMut() -> String,
     ) -> Core {
-        let instances = plan.instances.iter().enumerate().map(|(i, instance)| Instance {
+        let wiring = plan.wiring();
+        let endpoint = |rank| Endpoint {
             phase: Phase::Waiting,
-            token: if plan.endpoint_of(i as u32) == i as u32 { tokens() } else { String::new() },
+            token: if wiring.endpoint_of(rank).leader() == rank { tokens() } else { String::new() },
             link: None,
             pid: None,
             speaker: None,
-            ours: !instance.by_hand && !instance.elsewhere,
+            ours: {
+                let instance = wiring.instance(&plan, rank);
+                !instance.by_hand && !instance.elsewhere
+            },
             finished: false,
             failed: false,
             slabs: BTreeMap::new(),
             next_slab: 0,
             untold: Vec::new(),
             dropped: false,
-        });
-        let instances: Vec<Instance> = instances.collect();
-        let wiring = plan.wiring();
-        let slotted = vec![None; instances.len()];
+        };
+        let endpoints: Vec<Endpoint> = wiring.ranks().all().map(endpoint).collect();
+        let slotted = vec![None; endpoints.len()];
         let links = HashMap::new();
-        let carries = if plan.carrier().is_some() { Carries::On } else { Carries::Nothing };
+        let carries = if wiring.carrier().is_some() { Carries::On } else { Carries::Nothing };
         Core {
             plan,
             wiring,
-            instances,
+            endpoints,
             slotted,
             links,
             ledger,
@@ -143,7 +148,7 @@ impl Core {
 
     /// Whether no process of this domain is left, nor to come.
     pub fn is_done_here(&self) -> bool {
-        self.own_endpoints().all(|me| matches!(self.instances[me as usize].phase, Phase::Gone(_)))
+        self.wiring.own_endpoints().all(|me| matches!(self.endpoints[me.index()].phase, Phase::Gone(_)))
     }
 
     /// The run's plan.
@@ -166,15 +171,15 @@ impl Core {
         &self.address
     }
 
-    /// Where an instance stands, and its process.
-    pub fn instance(&self, instance: u32) -> (Phase, Option<u32>) {
-        let instance = &self.instances[self.plan.endpoint_of(instance) as usize];
-        (instance.phase, instance.pid)
+    /// Where a rank stands, and its process.
+    pub fn rank(&self, rank: RankId) -> (Phase, Option<u32>) {
+        let endpoint = &self.endpoints[self.wiring.endpoint_of(rank).index()];
+        (endpoint.phase, endpoint.pid)
     }
 
-    /// The process that registered as this instance.
-    pub fn speaker(&self, instance: u32) -> Option<u32> {
-        self.instances[self.plan.endpoint_of(instance) as usize].speaker
+    /// The process that registered for this rank.
+    pub fn speaker(&self, rank: RankId) -> Option<u32> {
+        self.endpoints[self.wiring.endpoint_of(rank).index()].speaker
     }
 
     /// Bytes of memory for messages: given out, and the most that may be.
@@ -187,46 +192,47 @@ impl Core {
         self.ending.as_ref()
     }
 
-    /// The connection of an instance.
-    pub fn link_of(&self, instance: u32) -> Option<Link> {
-        self.instances[instance as usize].link
+    /// The connection of an endpoint.
+    pub fn link_of(&self, endpoint: EndpointId) -> Option<Link> {
+        self.endpoints[endpoint.index()].link
     }
 
-    /// What an instance's process needs in its environment.
-    pub fn environment(&self, instance: u32) -> [(&'static str, String); 3] {
+    /// What an endpoint's process needs in its environment. By the token it is known which of the ranks it is.
+    pub fn environment(&self, endpoint: EndpointId) -> [(&'static str, String); 3] {
         [
             (ENV_AGENT, self.address.clone()),
-            (ENV_INSTANCE, self.plan.instances[instance as usize].name.clone()),
-            (ENV_TOKEN, self.instances[instance as usize].token.clone()),
+            (ENV_INSTANCE, self.wiring.instance(&self.plan, endpoint.leader()).name.clone()),
+            (ENV_TOKEN, self.endpoints[endpoint.index()].token.clone()),
         ]
     }
 
     /// The run begins.
     pub fn begin(&mut self) -> Vec<Action> {
         let mut out: Vec<Action> = self
+            .wiring
             .own_endpoints()
-            .filter(|&i| self.instances[i as usize].ours)
-            .map(|instance| Action::Start { instance })
+            .filter(|one| self.endpoints[one.index()].ours)
+            .map(|endpoint| Action::Start { endpoint })
             .collect();
         self.end_if_all_gone(&mut out);
         out
     }
 
-    /// An instance's process runs. It may have registered before that was known here.
-    pub fn started(&mut self, instance: u32, pid: u32) {
-        let instance = &mut self.instances[instance as usize];
-        if instance.phase == Phase::Waiting {
-            instance.phase = Phase::Started;
+    /// An endpoint's process runs. It may have registered before that was known here.
+    pub fn started(&mut self, endpoint: EndpointId, pid: u32) {
+        let endpoint = &mut self.endpoints[endpoint.index()];
+        if endpoint.phase == Phase::Waiting {
+            endpoint.phase = Phase::Started;
         }
-        instance.pid = Some(pid);
+        endpoint.pid = Some(pid);
     }
 
-    /// An instance could not be started.
-    pub fn not_started(&mut self, instance: u32, why: String) -> Vec<Action> {
+    /// An endpoint's process could not be started.
+    pub fn not_started(&mut self, me: EndpointId, why: String) -> Vec<Action> {
         let mut out = Vec::new();
-        self.instances[instance as usize].phase = Phase::Gone(Exit::Unknown);
+        self.endpoints[me.index()].phase = Phase::Gone(Exit::Unknown);
         let what = format!("could not be started: {why}");
-        self.fail(Failure { instance: Some(instance), what, said: None, exit: None }, &mut out);
+        self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
         self.end_if_all_gone(&mut out);
         out
     }
@@ -247,23 +253,23 @@ impl Core {
 
     /// Whether who is at a connection has proved who they are.
     pub fn knows(&self, link: Link) -> bool {
-        matches!(self.links.get(&link), Some((_, Who::Client | Who::Instance(_))))
+        matches!(self.links.get(&link), Some((_, Who::Client | Who::Endpoint(_))))
     }
 
     /// A connection is closed. That a process lives on without it is no error yet.
     pub fn closed(&mut self, link: Link) {
-        if let Some((_, Who::Instance(instance))) = self.links.remove(&link) {
-            self.instances[instance as usize].link = None;
+        if let Some((_, Who::Endpoint(me))) = self.links.remove(&link) {
+            self.endpoints[me.index()].link = None;
         }
     }
 
     /// A connection brought something that is no request.
     pub fn garbled(&mut self, link: Link, what: String) -> Vec<Action> {
         let mut out = Vec::new();
-        if let Some((_, Who::Instance(instance))) = self.links.get(&link) {
-            let (instance, what) =
-                (Some(*instance), format!("sent its agent what it does not understand: {what}"));
-            self.fail(Failure { instance, what, said: None, exit: None }, &mut out);
+        if let Some((_, Who::Endpoint(me))) = self.links.get(&link) {
+            let rank = Some(me.leader());
+            let what = format!("sent its agent what it does not understand: {what}");
+            self.fail(Failure { rank, what, said: None, exit: None }, &mut out);
         }
         out.push(Action::Close { link });
         out
@@ -278,29 +284,29 @@ impl Core {
                 let caller = *caller;
                 self.first_request(link, caller, request, &mut out);
             }
-            Some((_, Who::Instance(instance))) => {
-                let instance = *instance;
-                self.request_of(instance, link, request, &mut out);
+            Some((_, Who::Endpoint(me))) => {
+                let me = *me;
+                self.request_of(me, link, request, &mut out);
             }
         }
         out
     }
 
-    fn request_of(&mut self, me: u32, link: Link, request: Request, out: &mut Vec<Action>) {
+    fn request_of(&mut self, me: EndpointId, link: Link, request: Request, out: &mut Vec<Action>) {
         match request {
             Request::OpenRing { to, offset, slots } => self.open_ring(me, link, to, offset, slots, out),
             Request::NewSlab { bytes } => match self.ledger.take(bytes) {
                 Ok(()) => {
-                    let instance = &mut self.instances[me as usize];
-                    let slab = instance.next_slab;
-                    instance.next_slab += 1;
-                    instance.slabs.insert(slab, (bytes, BTreeSet::new()));
+                    let own = &mut self.endpoints[me.index()];
+                    let slab = own.next_slab;
+                    own.next_slab += 1;
+                    own.slabs.insert(slab, (bytes, BTreeSet::new()));
                     out.push(Action::MakeSlab { link, endpoint: me, slab, bytes });
                 }
                 Err(why) => out.push(answer(link, Notice::Denied { why })),
             },
             Request::DropSlab { slab } => {
-                if let Some((bytes, readers)) = self.instances[me as usize].slabs.remove(&slab) {
+                if let Some((bytes, readers)) = self.endpoints[me.index()].slabs.remove(&slab) {
                     self.ledger.give_back(bytes);
                     for reader in readers {
                         self.tell(reader, Notice::SlabDropped { of: me, slab }, Vec::new(), out);
@@ -310,7 +316,7 @@ impl Core {
             }
             Request::FetchSlab { of, slab } => {
                 let joined = self.wiring.inbox(me, of).is_some();
-                let owner = self.instances.get_mut(of as usize).filter(|_| joined);
+                let owner = self.endpoints.get_mut(of.index()).filter(|_| joined);
                 let (bytes, memory) = match owner.and_then(|owner| owner.slabs.get_mut(&slab)) {
                     Some((bytes, readers)) => {
                         readers.insert(me);
@@ -321,42 +327,50 @@ impl Core {
                 out.push(Action::Answer { link, notice: Notice::Slab { of, slab, bytes }, memory });
             }
             Request::Log { level, text, of } => {
-                let instance = self.meant(me, of);
-                out.push(Action::Report(Report::Said { instance, level, text }));
+                let rank = self.meant(me, of);
+                out.push(Action::Report(Report::Said { rank, level, text }));
             }
             Request::Used { asked, sent, received } => {
                 // What one tells wrongly of channels of others is not believed.
                 let ends = |channel: u32, sends: bool| {
                     let channel = self.plan.channels.get(channel as usize)?;
                     let end = if sends { channel.from } else { channel.to };
-                    (self.plan.endpoint_of(end.instance) == me).then_some(())
+                    (self.wiring.endpoint_of(end.rank) == me).then_some(())
                 };
                 let sent = sent.into_iter().filter(|one| ends(one.0, true).is_some()).collect();
                 let received = received.into_iter().filter(|one| ends(one.0, false).is_some()).collect();
-                out.push(Action::Report(Report::Used { instance: me, asked, sent, received }));
+                out.push(Action::Report(Report::Used { rank: me.leader(), asked, sent, received }));
             }
             Request::Finished => {
-                let instance = &mut self.instances[me as usize];
-                instance.finished = true;
-                instance.phase = Phase::Finished;
+                let own = &mut self.endpoints[me.index()];
+                own.finished = true;
+                own.phase = Phase::Finished;
             }
             Request::Failed { why, of } => {
-                self.instances[me as usize].failed = true;
+                self.endpoints[me.index()].failed = true;
                 let what = "reported an error".to_owned();
-                let instance = Some(self.meant(me, of));
-                self.fail(Failure { instance, what, said: Some(why), exit: None }, out);
+                let rank = Some(self.meant(me, of));
+                self.fail(Failure { rank, what, said: Some(why), exit: None }, out);
             }
             Request::Hello { .. } | Request::Client { .. } => {
                 let what = "said a second time who it is".to_owned();
-                self.fail(Failure { instance: Some(me), what, said: None, exit: None }, out);
+                self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
             }
         }
     }
 
-    fn open_ring(&mut self, me: u32, link: Link, to: u32, offset: u64, slots: u32, out: &mut Vec<Action>) {
+    fn open_ring(
+        &mut self,
+        me: EndpointId,
+        link: Link,
+        to: EndpointId,
+        offset: u64,
+        slots: u32,
+        out: &mut Vec<Action>,
+    ) {
         let Some(inbox) = self.wiring.inbox(to, me) else {
             let what = format!("opened a ring to endpoint {to}, to which no conduit leads");
-            return self.fail(Failure { instance: Some(me), what, said: None, exit: None }, out);
+            return self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
         };
         let notice = Notice::RingOpened { from: me, offset, slots, inbox };
         self.tell(to, notice, vec![Memory::Outbox(me)], out);
@@ -365,12 +379,12 @@ impl Core {
         out.push(Action::Answer { link, notice, memory: vec![Memory::Area(to)] });
     }
 
-    /// Tells an instance something, now or after its welcome.
-    fn tell(&mut self, to: u32, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
-        let instance = &mut self.instances[to as usize];
-        match (instance.link, instance.phase) {
+    /// Tells an endpoint something, now or after its welcome.
+    fn tell(&mut self, to: EndpointId, notice: Notice, memory: Vec<Memory>, out: &mut Vec<Action>) {
+        let own = &mut self.endpoints[to.index()];
+        match (own.link, own.phase) {
             (Some(link), _) => out.push(Action::Tell { link, endpoint: to, notice, memory }),
-            (None, Phase::Waiting | Phase::Started) => instance.untold.push((notice, memory)),
+            (None, Phase::Waiting | Phase::Started) => own.untold.push((notice, memory)),
             (None, _) => {}
         }
     }
@@ -379,7 +393,7 @@ impl Core {
     /// nothing.
     pub fn sent_late(&self, link: Link) -> Vec<Action> {
         match self.links.get(&link) {
-            Some((_, Who::Instance(instance))) => vec![Action::Call { endpoint: *instance }],
+            Some((_, Who::Endpoint(endpoint))) => vec![Action::Call { endpoint: *endpoint }],
             _ => Vec::new(),
         }
     }
@@ -388,8 +402,8 @@ impl Core {
     pub fn obey(&mut self, order: AgentOrder) -> Vec<Action> {
         match order {
             AgentOrder::Budget { channel, bytes } => self.set_budget(channel, bytes),
-            AgentOrder::Look { round, instances } => self.look_again(round, &instances),
-            AgentOrder::Slots { instance, slots } => self.slots_elsewhere(instance, slots.into()),
+            AgentOrder::Look { round, ranks } => self.look_again(round, &ranks),
+            AgentOrder::Slots { rank, slots } => self.slots_elsewhere(rank, slots.into()),
             AgentOrder::Fail(what) => self.stop(Outcome::failed(what)),
             AgentOrder::End(outcome) => self.end_with_others(outcome),
             AgentOrder::Hurry => self.grace_is_over(),
@@ -400,7 +414,7 @@ impl Core {
     /// The run ends elsewhere. How the process ended that was first to fail may be known only after that.
     fn end_with_others(&mut self, outcome: Outcome) -> Vec<Action> {
         if let (Some(Outcome::Failed(known)), Outcome::Failed(told)) = (&mut self.ending, &outcome) {
-            if known.instance.is_some() && known.instance == told.instance {
+            if known.rank.is_some() && known.rank == told.rank {
                 known.exit = known.exit.or(told.exit);
             }
         }
@@ -412,61 +426,62 @@ impl Core {
         let mut out = Vec::new();
         if let Some(planned) = self.plan.channels.get_mut(channel as usize) {
             planned.budget = bytes;
-            let sender = planned.from.instance;
-            let sender = self.plan.endpoint_of(sender);
+            let sender = self.wiring.endpoint_of(planned.from.rank);
             // Who has not registered gets it with its welcome.
-            if self.instances[sender as usize].link.is_some() {
+            if self.endpoints[sender.index()].link.is_some() {
                 self.tell(sender, Notice::Budget { channel, bytes }, Vec::new(), &mut out);
             }
         }
         out
     }
 
-    /// These instances are to look once more for what they wait for, and to note the round.
-    fn look_again(&mut self, round: u64, instances: &[u32]) -> Vec<Action> {
+    /// These ranks are to look once more for what they wait for, and to note the round.
+    fn look_again(&mut self, round: u64, ranks: &[RankId]) -> Vec<Action> {
         let mut out = Vec::new();
-        let endpoints: BTreeSet<u32> = instances.iter().map(|&one| self.plan.endpoint_of(one)).collect();
-        for instance in endpoints {
+        let endpoints: BTreeSet<EndpointId> = ranks.iter().map(|&one| self.wiring.endpoint_of(one)).collect();
+        for endpoint in endpoints {
             // One that has no connection does not wait either.
-            if self.instances[instance as usize].link.is_some() {
-                self.tell(instance, Notice::Look { round }, Vec::new(), &mut out);
+            if self.endpoints[endpoint.index()].link.is_some() {
+                self.tell(endpoint, Notice::Look { round }, Vec::new(), &mut out);
             }
         }
         out
     }
 
     /// A slab could not be made.
-    pub fn slab_refused(&mut self, link: Link, endpoint: u32, slab: u32, why: String) -> Vec<Action> {
-        if let Some((bytes, _)) = self.instances[endpoint as usize].slabs.remove(&slab) {
+    pub fn slab_refused(&mut self, link: Link, endpoint: EndpointId, slab: u32, why: String) -> Vec<Action> {
+        if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.remove(&slab) {
             self.ledger.give_back(bytes);
         }
         vec![answer(link, Notice::Denied { why })]
     }
 
-    /// An instance's process is gone. What it had said before was handled before.
-    pub fn exited(&mut self, me: u32, exit: Exit) -> Vec<Action> {
+    /// An endpoint's process is gone. What it had said before was handled before.
+    pub fn exited(&mut self, me: EndpointId, exit: Exit) -> Vec<Action> {
         let mut out = vec![Action::Asleep { endpoint: me }];
-        let instance = &mut self.instances[me as usize];
-        if matches!(instance.phase, Phase::Gone(_)) {
+        let own = &mut self.endpoints[me.index()];
+        if matches!(own.phase, Phase::Gone(_)) {
             return Vec::new();
         }
-        let before = instance.phase;
-        instance.phase = Phase::Gone(exit);
-        out.push(Action::Report(Report::Exited { instance: me, exit }));
-        if instance.finished && exit.is_clean() && !instance.failed {
+        let before = own.phase;
+        own.phase = Phase::Gone(exit);
+        out.push(Action::Report(Report::Exited { rank: me.leader(), exit }));
+        if own.finished && exit.is_clean() && !own.failed {
             for i in 0..self.wiring.senders(me).len() {
                 let sender = self.wiring.senders(me)[i];
                 self.tell(sender, Notice::PeerEnded { endpoint: me }, Vec::new(), &mut out);
             }
         } else {
             let mut what = how_it_ended(before, exit);
-            if self.plan.is_light(me) {
+            if self.wiring.is_light(&self.plan, me) {
                 what.push_str(&self.together_with(me));
             }
             match &mut self.ending {
-                None => self.fail(Failure { instance: Some(me), what, said: None, exit: Some(exit) }, &mut out),
+                None => {
+                    self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: Some(exit) }, &mut out)
+                }
                 Some(Outcome::Failed(failure))
-                    if failure.instance.map(|one| self.plan.endpoint_of(one)) == Some(me)
+                    if failure.rank.map(|one| self.wiring.endpoint_of(one)) == Some(me)
                         && failure.exit.is_none() =>
                 {
                     failure.exit = Some(exit);
@@ -480,17 +495,17 @@ impl Core {
     }
 
     /// Custody ends when the sender and all its receivers are gone.
-    fn drop_what_nobody_needs(&mut self, gone: u32, out: &mut Vec<Action>) {
-        let is_gone = |i: u32| matches!(self.instances[i as usize].phase, Phase::Gone(_));
+    fn drop_what_nobody_needs(&mut self, gone: EndpointId, out: &mut Vec<Action>) {
+        let is_gone = |i: EndpointId| matches!(self.endpoints[i.index()].phase, Phase::Gone(_));
         let around = self.wiring.senders(gone).iter().copied().chain([gone]);
-        let free: BTreeSet<u32> = around
-            .filter(|&i| !self.instances[i as usize].dropped)
+        let free: BTreeSet<EndpointId> = around
+            .filter(|&i| !self.endpoints[i.index()].dropped)
             .filter(|&i| is_gone(i) && self.wiring.receivers(i).iter().all(|&reader| is_gone(reader)))
             .collect();
         for endpoint in free {
-            let instance = &mut self.instances[endpoint as usize];
-            instance.dropped = true;
-            let bytes = std::mem::take(&mut instance.slabs).values().map(|(bytes, _)| bytes).sum();
+            let own = &mut self.endpoints[endpoint.index()];
+            own.dropped = true;
+            let bytes = std::mem::take(&mut own.slabs).values().map(|(bytes, _)| bytes).sum();
             self.ledger.give_back(bytes);
             out.push(Action::DropEndpoint { endpoint });
         }
@@ -512,23 +527,23 @@ impl Core {
             return;
         }
         let why = match &outcome {
-            Outcome::Failed(failure) => failure.sentence(|i| self.plan.instances[i as usize].name.clone()),
+            Outcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)),
             Outcome::Stopped => "it was stopped".to_owned(),
             Outcome::Interrupted => "it was interrupted".to_owned(),
             Outcome::Done => "it is done".to_owned(),
         };
         self.ending = Some(outcome.clone());
         out.push(Action::Report(Report::Ending(outcome.clone())));
-        if let Some(carrier) = self.plan.carrier() {
+        if let Some(carrier) = self.wiring.carrier() {
             self.tell(carrier, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
         }
-        let endpoints: Vec<u32> = self.own_endpoints().collect();
+        let endpoints: Vec<EndpointId> = self.wiring.own_endpoints().collect();
         for me in endpoints {
-            let instance = &mut self.instances[me as usize];
-            match instance.phase {
+            let own = &mut self.endpoints[me.index()];
+            match own.phase {
                 Phase::Gone(_) => continue,
                 Phase::Waiting => {
-                    instance.phase = Phase::Gone(Exit::Unknown);
+                    own.phase = Phase::Gone(Exit::Unknown);
                     continue;
                 }
                 _ => {}
@@ -536,9 +551,9 @@ impl Core {
             self.tell(me, Notice::RunEnds { why: why.clone() }, Vec::new(), out);
             // An instance that reported its error ends by itself, within the grace that all have.
             let guilty = matches!(&outcome, Outcome::Failed(f)
-                if f.instance.map(|one| self.plan.endpoint_of(one)) == Some(me));
+                if f.rank.map(|one| self.wiring.endpoint_of(one)) == Some(me));
             if !guilty {
-                out.push(Action::Push { instance: me, push: Push::Terminate });
+                out.push(Action::Push { endpoint: me, push: Push::Terminate });
             }
         }
         out.push(Action::Grace);
@@ -549,13 +564,13 @@ impl Core {
     /// are left to whoever did.
     pub fn grace_is_over(&mut self) -> Vec<Action> {
         let mut out = Vec::new();
-        let endpoints: Vec<u32> = self.own_endpoints().collect();
+        let endpoints: Vec<EndpointId> = self.wiring.own_endpoints().collect();
         for me in endpoints {
-            let instance = &mut self.instances[me as usize];
-            match (instance.phase, instance.ours) {
+            let own = &mut self.endpoints[me.index()];
+            match (own.phase, own.ours) {
                 (Phase::Gone(_), _) => {}
-                (_, true) => out.push(Action::Push { instance: me, push: Push::Kill }),
-                (_, false) => instance.phase = Phase::Gone(Exit::Unknown),
+                (_, true) => out.push(Action::Push { endpoint: me, push: Push::Kill }),
+                (_, false) => own.phase = Phase::Gone(Exit::Unknown),
             }
         }
         self.end_if_all_gone(&mut out);
@@ -609,5 +624,7 @@ fn how_it_ended(before: Phase, exit: Exit) -> String {
     }
 }
 
+#[cfg(test)]
+mod ranks;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use ligament_shm::memory::{create, Mapping};
 use ligament_shm::status::Status;
 use ligament_shm::timeline::{CauseSum, Interval, Reader};
 use ligament_shm::{barrier, ShmError};
+use ligament_wire::{EndpointId, RankId};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::HashMap;
 
@@ -42,11 +43,11 @@ pub struct Custody {
     board: Board,
     layouts: Vec<Layout>,
     timelines: bool,
-    /// For each instance its endpoint, and its row there if that serves many; none for those that are elsewhere.
-    places: Vec<Option<(u32, Option<u32>)>>,
+    /// For each rank its endpoint, and its row there if that serves many; none for those that are elsewhere.
+    places: Vec<Option<(EndpointId, Option<u32>)>>,
     areas: Vec<Option<Area>>,
     outboxes: Vec<Option<OwnedFd>>,
-    slabs: HashMap<(u32, u32), OwnedFd>,
+    slabs: HashMap<(EndpointId, u32), OwnedFd>,
     /// When the process of an endpoint was found to have ended, ns of CLOCK_MONOTONIC; 0 for not yet.
     gone: Vec<u64>,
 }
@@ -57,26 +58,26 @@ impl Custody {
     /// # Errors
     /// There is no memory even for the board.
     pub fn new(plan: &Plan, wiring: &Wiring, cores: u32) -> Result<Custody, ShmError> {
-        let n = plan.instances.len();
+        let n = wiring.ranks().count();
         let board_fd = create("ligament-board", Board::size(n.max(1)))?;
         let asymmetric = barrier::register();
         let board = Board::create(&board_fd, n.max(1), cores, asymmetric)?;
-        let layout = |i: usize| Layout {
-            channels: wiring.incoming(i as u32),
-            inboxes: wiring.senders(i as u32).len() as u32,
-            rows: if plan.is_light(i as u32) { wiring.members(i as u32).len() as u32 } else { 0 },
+        let layout = |one: EndpointId| Layout {
+            channels: wiring.incoming(one),
+            inboxes: wiring.senders(one).len() as u32,
+            rows: if wiring.is_light(plan, one) { wiring.members(one).len() as u32 } else { 0 },
         };
-        let place = |i: usize| {
-            let elsewhere = plan.instances[i].elsewhere;
-            let i = i as u32;
-            (!elsewhere).then(|| (plan.endpoint_of(i), plan.is_light(i).then(|| wiring.place(i))))
+        let place = |rank: RankId| {
+            let endpoint = wiring.endpoint_of(rank);
+            let row = || wiring.is_light(plan, endpoint).then(|| wiring.place(rank));
+            (wiring.carrier() != Some(endpoint)).then(|| (endpoint, row()))
         };
         Ok(Custody {
             board_fd,
             board,
-            layouts: (0..n).map(layout).collect(),
+            layouts: EndpointId::first(n).map(layout).collect(),
             timelines: plan.timeline,
-            places: (0..n).map(place).collect(),
+            places: wiring.ranks().all().map(place).collect(),
             areas: (0..n).map(|_| None).collect(),
             outboxes: (0..n).map(|_| None).collect(),
             slabs: HashMap::new(),
@@ -96,9 +97,9 @@ impl Custody {
     pub fn descriptor(&mut self, memory: Memory) -> Result<OwnedFd, ShmError> {
         let fd = match memory {
             Memory::Board => self.board_fd.as_fd(),
-            Memory::Area(i) => self.area(i as usize)?,
-            Memory::Outbox(i) => {
-                let place = &mut self.outboxes[i as usize];
+            Memory::Area(of) => self.area(of)?,
+            Memory::Outbox(of) => {
+                let place = &mut self.outboxes[of.index()];
                 if place.is_none() {
                     *place = Some(create("ligament-outbox", OUTBOX_BYTES)?);
                 }
@@ -115,7 +116,8 @@ impl Custody {
         })
     }
 
-    fn area(&mut self, i: usize) -> Result<rustix::fd::BorrowedFd<'_>, ShmError> {
+    fn area(&mut self, of: EndpointId) -> Result<rustix::fd::BorrowedFd<'_>, ShmError> {
+        let i = of.index();
         if self.areas[i].is_none() {
             let layout = self.layouts[i];
             let fd = create("ligament-area", layout.size())?;
@@ -137,7 +139,7 @@ impl Custody {
     ///
     /// # Errors
     /// Why not, for its owner.
-    pub fn make_slab(&mut self, endpoint: u32, slab: u32, bytes: u64) -> Result<OwnedFd, String> {
+    pub fn make_slab(&mut self, endpoint: EndpointId, slab: u32, bytes: u64) -> Result<OwnedFd, String> {
         if bytes >= LARGE {
             Spare::check(bytes)?;
         }
@@ -150,13 +152,13 @@ impl Custody {
     }
 
     /// Lets go of a slab.
-    pub fn drop_slab(&mut self, endpoint: u32, slab: u32) {
+    pub fn drop_slab(&mut self, endpoint: EndpointId, slab: u32) {
         self.slabs.remove(&(endpoint, slab));
     }
 
     /// Lets go of an endpoint's outbox and slabs. Its status page is kept, for the summary.
-    pub fn drop_endpoint(&mut self, endpoint: u32) {
-        self.outboxes[endpoint as usize] = None;
+    pub fn drop_endpoint(&mut self, endpoint: EndpointId) {
+        self.outboxes[endpoint.index()] = None;
         self.slabs.retain(|(of, _), _| *of != endpoint);
     }
 
@@ -166,22 +168,22 @@ impl Custody {
     }
 
     /// The process of an endpoint has ended: where it had no time to write that down, its times end now.
-    pub fn process_ended(&mut self, endpoint: u32, now: u64) {
-        let gone = &mut self.gone[endpoint as usize];
+    pub fn process_ended(&mut self, endpoint: EndpointId, now: u64) {
+        let gone = &mut self.gone[endpoint.index()];
         *gone = if *gone == 0 { now } else { *gone };
     }
 
     /// What is read of a page, with the end that only its agent knows of.
-    fn with_end(&self, endpoint: u32, mut status: Status) -> Status {
+    fn with_end(&self, endpoint: EndpointId, mut status: Status) -> Status {
         if status.ended == 0 {
-            status.ended = self.gone[endpoint as usize];
+            status.ended = self.gone[endpoint.index()];
         }
         status
     }
 
     /// What an endpoint's timeline has gained; none before the endpoint has an area, and for one that serves many.
-    pub fn timeline(&mut self, endpoint: u32) -> Option<Gained> {
-        let Area { front, timeline, rows: None, .. } = self.areas[endpoint as usize].as_mut()? else {
+    pub fn timeline(&mut self, endpoint: EndpointId) -> Option<Gained> {
+        let Area { front, timeline, rows: None, .. } = self.areas[endpoint.index()].as_mut()? else {
             return None;
         };
         let status = front.look();
@@ -190,10 +192,10 @@ impl Custody {
         Some(Gained { status: self.with_end(endpoint, status), intervals, causes })
     }
 
-    /// What an instance shows of itself; none before its endpoint has an area, and for one that is elsewhere.
-    pub fn status(&self, instance: u32) -> Option<Status> {
-        let (endpoint, row) = self.places[instance as usize]?;
-        let area = self.areas[endpoint as usize].as_ref()?;
+    /// What a rank shows of itself; none before its endpoint has an area, and for one that is elsewhere.
+    pub fn status(&self, rank: RankId) -> Option<Status> {
+        let (endpoint, row) = self.places[rank.index()]?;
+        let area = self.areas[endpoint.index()].as_ref()?;
         let status = match (row, &area.rows) {
             (Some(row), Some(rows)) => rows.look(row)?,
             _ => area.front.look(),

@@ -19,6 +19,7 @@ use crate::plan::Plan;
 use crate::sys::{random_hex, watched};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
+use ligament_wire::EndpointId;
 use lines::Doorway;
 use processes::Process;
 use rustix::fd::OwnedFd;
@@ -43,9 +44,9 @@ enum Event {
     ArrivingStill,
     Readable(Link),
     Writable(Link),
-    Exited(u32),
+    Exited(EndpointId),
     /// It ended a while ago, and now that counts.
-    Over(u32, Exit),
+    Over(EndpointId, Exit),
     GuardTells,
 }
 
@@ -66,8 +67,7 @@ pub fn run(
         None => plan,
     };
     let files = raise_open_files();
-    let own = |&i: &u32| plan.endpoint_of(i) == i && !plan.instances[i as usize].elsewhere;
-    let processes = (0..plan.instances.len() as u32).filter(own).count();
+    let processes = plan.wiring().own_endpoints().count();
     let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * processes as u64;
     if files < needed {
         return Err(format!(
@@ -102,10 +102,10 @@ struct Driver<'h> {
     doorway: Doorway,
     connections: HashMap<Link, Connection>,
     next_link: Link,
-    /// How to reach each instance's processes.
-    processes: HashMap<u32, Process>,
-    /// The instance of each process that the guard started.
-    guarded: HashMap<u32, u32>,
+    /// How to reach each endpoint's processes.
+    processes: HashMap<EndpointId, Process>,
+    /// The endpoint of each process that the guard started.
+    guarded: HashMap<u32, EndpointId>,
     guard: &'h mut Guard,
     /// Whether it has been said that the guard is gone.
     mourned: bool,
@@ -130,7 +130,7 @@ impl<'h> Driver<'h> {
         let listener = watched(socket, Interest::READABLE)
             .map_err(|error| format!("the run's socket cannot be watched: {error}"))?;
         let mut secrets = Vec::new();
-        for _ in 0..=plan.instances.len() {
+        for _ in 0..=plan.ranks().count() {
             secrets.push(random_hex()?);
         }
         let ledger = Ledger::for_run(plan.memory);
@@ -139,7 +139,7 @@ impl<'h> Driver<'h> {
         let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
         let custody = Custody::new(core.plan(), core.wiring(), cores).map_err(|error| error.to_string())?;
         host.begins(&address, core.token());
-        let doorway = Doorway::new(user, core.own_endpoints().count());
+        let doorway = Doorway::new(user, core.wiring().own_endpoints().count());
         let (sender, events) = unbounded_channel();
         Ok(Driver {
             core,
@@ -239,24 +239,23 @@ impl<'h> Driver<'h> {
     }
 
     fn view(&self) -> Vec<InstanceView> {
-        let n = self.core.plan().instances.len() as u32;
-        let one = |i| {
-            let (phase, pid) = self.core.instance(i);
-            InstanceView { phase, pid, speaker: self.core.speaker(i), status: self.custody.status(i) }
+        let one = |rank| {
+            let (phase, pid) = self.core.rank(rank);
+            InstanceView { phase, pid, speaker: self.core.speaker(rank), status: self.custody.status(rank) }
         };
-        (0..n).map(one).collect()
+        self.core.wiring().ranks().all().map(one).collect()
     }
 
     fn drain_timelines(&mut self, why: Drain) {
-        for instance in 0..self.core.plan().instances.len() as u32 {
-            self.drain_timeline(instance, why);
+        for endpoint in EndpointId::first(self.core.wiring().ranks().count()) {
+            self.drain_timeline(endpoint, why);
         }
         self.host.timelines_seen();
     }
 
-    fn drain_timeline(&mut self, instance: u32, why: Drain) {
-        if let Some(gained) = self.custody.timeline(instance) {
-            self.host.timeline(instance, &gained, ligament_shm::status::now(), why);
+    fn drain_timeline(&mut self, endpoint: EndpointId, why: Drain) {
+        if let Some(gained) = self.custody.timeline(endpoint) {
+            self.host.timeline(endpoint.leader(), &gained, ligament_shm::status::now(), why);
         }
     }
 
@@ -292,8 +291,8 @@ impl<'h> Driver<'h> {
                 let actions = self.core.sent_late(link);
                 self.act(actions);
             }
-            Event::Exited(instance) => self.exited(instance),
-            Event::Over(instance, exit) => self.over(instance, exit),
+            Event::Exited(endpoint) => self.exited(endpoint),
+            Event::Over(endpoint, exit) => self.over(endpoint, exit),
             Event::GuardTells => self.hear_guard(),
         }
     }
@@ -335,11 +334,11 @@ impl<'h> Driver<'h> {
                     self.flush(link);
                 }
             }
-            Action::Start { instance } => self.start(instance),
-            Action::Watch { instance, pid } => {
-                self.watch_process(instance, Started { pid, leads_group: false }, false);
+            Action::Start { endpoint } => self.start(endpoint),
+            Action::Watch { endpoint, pid } => {
+                self.watch_process(endpoint, Started { pid, leads_group: false }, false);
             }
-            Action::Push { instance, push } => self.push(instance, push),
+            Action::Push { endpoint, push } => self.push(endpoint, push),
             Action::Asleep { endpoint } => {
                 let board = self.custody.board();
                 if let Some(bell) = board.doorbell(endpoint) {
@@ -358,7 +357,7 @@ impl<'h> Driver<'h> {
         }
     }
 
-    fn call(&self, endpoint: u32) {
+    fn call(&self, endpoint: EndpointId) {
         if let Some(bell) = self.custody.board().doorbell(endpoint) {
             bell.call();
         }

@@ -7,6 +7,7 @@ use ligament_carrier::Heard;
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
 use ligament_wire::peek::Sight;
+use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 /// A process that was started for an instance, as a child of the calling thread.
@@ -17,7 +18,7 @@ pub struct Started {
     pub leads_group: bool,
 }
 
-/// An instance as it is now.
+/// An instance, or a rank of one, as it is now.
 #[derive(Debug, Clone)]
 pub struct InstanceView {
     pub phase: Phase,
@@ -31,7 +32,7 @@ pub struct InstanceView {
 /// A run as it is now.
 pub struct RunView<'a> {
     pub core: &'a Core,
-    /// By instance number.
+    /// By the numbers of ranks.
     pub instances: Vec<InstanceView>,
     /// ns of CLOCK_MONOTONIC.
     pub now: u64,
@@ -52,7 +53,7 @@ pub enum Drain {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peek {
     /// By its number.
-    pub instance: u32,
+    pub instance: InstanceId,
     /// Below the directory of its process.
     pub path: String,
     /// Of a file: from where on, and at most how many bytes.
@@ -75,20 +76,22 @@ pub enum Wish {
 pub trait Host {
     /// The run begins; clients reach it at this address (as `LIGAMENT_AGENT` has it) with this token.
     fn begins(&mut self, address: &str, token: &str);
-    /// Starts an instance's process, with this added to its environment: by asking the guard to launch it under the
-    /// instance's number, and then gives none; or as a child of this process, started by the calling thread.
+    /// Starts an endpoint's process, of the program of this instance, with this added to its environment: by
+    /// asking the guard to launch it under the endpoint's number, and then gives none; or as a child of this
+    /// process, started by the calling thread.
     ///
     /// # Errors
     /// Why not, as the end of a sentence that begins "could not be started:".
     fn start(
         &mut self,
         guard: &mut Guard,
-        instance: u32,
+        endpoint: EndpointId,
+        instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String>;
-    /// The process of an instance of this domain runs.
-    fn started(&mut self, instance: u32, pid: u32) {
-        let _ = (instance, pid);
+    /// The process of a rank of this domain runs.
+    fn started(&mut self, rank: RankId, pid: u32) {
+        let _ = (rank, pid);
     }
     /// Something happened.
     fn report(&mut self, report: Report);
@@ -115,13 +118,13 @@ pub trait Host {
         Vec::new()
     }
     /// The working directory of an instance that is started by hand.
-    fn directory(&self, instance: u32) -> String;
+    fn directory(&self, instance: InstanceId) -> String;
     /// How long after this `tick` is to be called; none: never.
     fn tick_every(&self) -> Option<Duration>;
     /// Time to look.
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder>;
-    /// What an instance's timeline has gained until now, ns of CLOCK_MONOTONIC.
-    fn timeline(&mut self, instance: u32, gained: &Gained, now: u64, why: Drain);
+    /// What the timeline of a rank has gained until now, ns of CLOCK_MONOTONIC.
+    fn timeline(&mut self, rank: RankId, gained: &Gained, now: u64, why: Drain);
     /// All timelines were looked at: what they gained can be written down.
     fn timelines_seen(&mut self);
     /// Somebody wants to see on the terminal how the run stands (SIGQUIT).

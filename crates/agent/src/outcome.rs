@@ -1,6 +1,7 @@
 //! How an instance ended, and how a run did.
 
 use ligament_launch::printed;
+use ligament_wire::RankId;
 use std::fmt;
 
 /// How a process ended.
@@ -53,8 +54,8 @@ impl fmt::Display for Exit {
 /// Why a run failed: the first thing that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Which instance it was, if one.
-    pub instance: Option<u32>,
+    /// Which rank of which instance it was, if one.
+    pub rank: Option<RankId>,
     /// What happened, as a sentence without its subject: `ended with exit status 3`.
     pub what: String,
     /// What the instance itself said (`error_shutdown`).
@@ -64,10 +65,10 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// It as a sentence; `name` names an instance.
-    pub fn sentence(&self, name: impl Fn(u32) -> String) -> String {
-        let mut text = match self.instance {
-            Some(instance) => format!("{} {}", name(instance), self.what),
+    /// It as a sentence; `name` names a rank.
+    pub fn sentence(&self, name: impl Fn(RankId) -> String) -> String {
+        let mut text = match self.rank {
+            Some(rank) => format!("{} {}", name(rank), self.what),
             None => self.what.clone(),
         };
         if let Some(said) = &self.said {
@@ -94,6 +95,6 @@ pub enum Outcome {
 impl Outcome {
     /// It failed, and not because of an instance; why.
     pub fn failed(what: String) -> Outcome {
-        Outcome::Failed(Failure { instance: None, what, said: None, exit: None })
+        Outcome::Failed(Failure { rank: None, what, said: None, exit: None })
     }
 }

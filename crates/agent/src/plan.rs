@@ -1,12 +1,13 @@
-//! What an agent is told of a run: instances, their ports, and the channels between them. The number of a channel is
-//! its place in `channels`. An endpoint has the number of the first of the instances that it serves; that is the only
-//! one, but for those of a light program, which share a process, and for those of other domains, for all of which one
-//! endpoint stands: the carrier.
+//! What an agent is told of a run: instances, their ports, and the channels between them. The number of a
+//! channel is its place in `channels`. An instance has one rank or several, and each rank an endpoint that
+//! serves it. An endpoint has the number of the first of the ranks that it serves; that is the only one, but
+//! for those of a light program, whose instances share a process, and for those of other domains, for all of
+//! which one endpoint stands: the carrier.
 
 use crate::wiring::Wiring;
 use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
 use ligament_wire::control::PortInfo;
-use ligament_wire::{Encoder, SettingValue, Value, ValueRef};
+use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,12 +40,14 @@ pub struct PlannedInstance {
     pub ports: Arc<[PlannedPort]>,
     /// Whether a person starts it.
     pub by_hand: bool,
-    /// The endpoint that serves it, if its program is light or it is elsewhere; else it has its own.
-    pub shares: Option<u32>,
+    /// The first of the instances that it shares a process with, if its program is light.
+    pub shares: Option<InstanceId>,
     /// Whether it is in another domain, so that the carrier's endpoint serves it.
     pub elsewhere: bool,
     /// The lowest level of its lines that the run's log takes.
     pub log_level: u8,
+    /// How many ranks it has, if these speak each for itself; none: it has one, of which nobody speaks.
+    pub ranks: Option<u32>,
 }
 
 /// A port as the model has it.
@@ -69,8 +72,8 @@ pub struct PlannedPort {
 /// One end of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    pub instance: u32,
-    /// Index among the instance's ports.
+    pub rank: RankId,
+    /// Index among its instance's ports.
     pub port: u32,
     /// Which slot, for a vector port.
     pub slot: Option<u32>,
@@ -130,13 +133,17 @@ impl Plan {
                 name: instance.name.to_string(),
                 ports: ports.clone(),
                 by_hand: model.program(i).is_some_and(|p| p.execution_model == ExecutionModel::Manual),
-                shares: model.light_program(i).map(|program| *first_of.entry(program).or_insert(i)),
+                shares: model
+                    .light_program(i)
+                    .map(|program| *first_of.entry(program).or_insert(InstanceId::new(i))),
                 elsewhere: false,
                 log_level: log_level(model, &instance.name),
+                ranks: None,
             });
         }
         let end = |end: ligament_model::Endpoint| End {
-            instance: end.instance,
+            // A model has no word for ranks yet: each instance has one.
+            rank: RankId::new(end.instance),
             port: end.port,
             slot: (end.slot != NO_SLOT).then_some(end.slot),
         };
@@ -158,45 +165,28 @@ impl Plan {
         })
     }
 
-    /// The endpoint that serves an instance.
-    pub fn endpoint_of(&self, instance: u32) -> u32 {
-        self.instances[instance as usize].shares.unwrap_or(instance)
+    /// Which ranks the instances have.
+    pub fn ranks(&self) -> Ranks {
+        Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
     }
 
-    /// Whether an endpoint serves the instances of a light program, and not one only.
-    pub fn is_light(&self, endpoint: u32) -> bool {
-        let instance = &self.instances[endpoint as usize];
-        instance.shares.is_some() && !instance.elsewhere
+    /// The first of the instances that share an instance's process; itself, if none do.
+    pub fn process_of(&self, instance: InstanceId) -> InstanceId {
+        self.instances[instance.index()].shares.unwrap_or(instance)
     }
 
     /// The same run as the agent of domain `me` sees it. `domain_of` has the domain of each instance; those of a light
     /// program have the same.
-    pub fn in_domain(mut self, domain_of: &[u32], me: u32) -> Plan {
-        let carrier = domain_of.iter().position(|&domain| domain != me).map(|first| first as u32);
+    pub fn in_domain(mut self, domain_of: &[DomainId], me: DomainId) -> Plan {
         for (instance, _) in self.instances.iter_mut().zip(domain_of).filter(|(_, &domain)| domain != me) {
-            (instance.elsewhere, instance.shares) = (true, carrier);
+            instance.elsewhere = true;
         }
         self
-    }
-
-    /// The endpoint that stands for all instances that are elsewhere, if there are any.
-    pub fn carrier(&self) -> Option<u32> {
-        self.instances.iter().position(|instance| instance.elsewhere).map(|first| first as u32)
     }
 
     /// Who is joined to whom.
     pub fn wiring(&self) -> Wiring {
         Wiring::new(self)
-    }
-
-    /// An end as people call it: `micro[3].init`, `macro.out[2]`.
-    pub fn end_name(&self, end: End) -> String {
-        let instance = &self.instances[end.instance as usize];
-        let port = instance.ports.get(end.port as usize).map_or("?", |port| &*port.name);
-        match end.slot {
-            Some(slot) => format!("{}.{port}[{slot}]", instance.name),
-            None => format!("{}.{port}", instance.name),
-        }
     }
 }
 

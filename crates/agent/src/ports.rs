@@ -4,6 +4,7 @@ use crate::plan::{End, Plan, PlannedInstance, PlannedPort};
 use crate::wiring::Wiring;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, PortInfo};
+use ligament_wire::RankId;
 
 fn direction(sends: bool) -> &'static str {
     if sends {
@@ -76,8 +77,8 @@ pub fn agree(
     Err(format!("the ports of {} do not fit its model: {}", instance.name, wrong.join("; also, ")))
 }
 
-/// Whether the ports of an instance have slots where those at the other ends of its conduits have slots, as far as
-/// these have registered. `slotted` says of each port of the instance whether it has slots, `registered` the same for
+/// Whether the ports of a rank have slots where those at the other ends of its conduits have slots, as far as
+/// these have registered. `slotted` says of each of its ports whether it has slots, `registered` the same for
 /// the ports of others.
 ///
 /// # Errors
@@ -85,17 +86,16 @@ pub fn agree(
 pub fn agree_with_peers<'a>(
     plan: &Plan,
     wiring: &Wiring,
-    instance: u32,
+    rank: RankId,
     slotted: &'a [bool],
-    registered: impl Fn(u32) -> Option<&'a [bool]>,
+    registered: impl Fn(RankId) -> Option<&'a [bool]>,
 ) -> Result<(), String> {
     let has_slots = |end: End, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
-    for (own, peer) in wiring.ends(plan, instance) {
+    for (own, peer) in wiring.ends(plan, rank) {
         if own.slot.is_some() || peer.slot.is_some() {
             continue;
         }
-        let Some(others) = (if peer.instance == instance { Some(slotted) } else { registered(peer.instance) })
-        else {
+        let Some(others) = (if peer.rank == rank { Some(slotted) } else { registered(peer.rank) }) else {
             continue;
         };
         let (ours, theirs) = (has_slots(own, slotted), has_slots(peer, others));
@@ -103,10 +103,10 @@ pub fn agree_with_peers<'a>(
             return Err(format!(
                 "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender \
                  sets the number of slots), or neither",
-                plan.end_name(own),
+                wiring.end_name(plan, own),
                 shape(ours),
                 shape(theirs),
-                plan.end_name(peer)
+                wiring.end_name(plan, peer)
             ));
         }
     }

@@ -1,27 +1,35 @@
-//! Who is joined to whom, of instances and of the endpoints that serve them: follows from a plan's channels.
+//! Who is joined to whom, of ranks and of the endpoints that serve them: follows from a plan's instances and
+//! channels.
 
-use crate::plan::{End, Plan, PlannedChannel};
+use crate::plan::{End, Plan, PlannedChannel, PlannedInstance};
 use ligament_wire::control::{ChannelInfo, InnerChannel, InnerEnd};
+use ligament_wire::{rank_name, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
 
-/// Who is joined to whom.
+/// Who is joined to whom. Tables by endpoint have a place for every rank, since an endpoint has the number of
+/// the first that it serves.
 #[derive(Debug, Default)]
 pub struct Wiring {
-    /// For each endpoint the instances that it serves; none for numbers that are no endpoint's.
-    members: Vec<Vec<u32>>,
-    /// For each instance its place among those of its endpoint.
+    ranks: Ranks,
+    /// For each rank the endpoint that serves it.
+    endpoints: Vec<EndpointId>,
+    /// The endpoint that stands for all that is in other domains, if anything is.
+    carrier: Option<EndpointId>,
+    /// For each endpoint the ranks that it serves; none for numbers that are no endpoint's.
+    members: Vec<Vec<RankId>>,
+    /// For each rank its place among those of its endpoint.
     places: Vec<u32>,
-    /// For each instance the channels that it sends on and receives on.
+    /// For each rank the channels that it sends on and receives on.
     sends: Vec<Vec<u32>>,
     receives: Vec<Vec<u32>>,
     /// For each endpoint how many channels come from others.
     incoming: Vec<u32>,
     /// For each endpoint those that send to it; a place here is an inbox of its area.
-    senders: Vec<Vec<u32>>,
+    senders: Vec<Vec<EndpointId>>,
     /// For each endpoint those that it sends to.
-    receivers: Vec<Vec<u32>>,
+    receivers: Vec<Vec<EndpointId>>,
     /// (reader, sender) → inbox.
-    inboxes: HashMap<(u32, u32), u32>,
+    inboxes: HashMap<(EndpointId, EndpointId), u32>,
     /// For each channel its place among those of its receiver's endpoint; none for one within an endpoint.
     credits: Vec<Option<u32>>,
 }
@@ -29,89 +37,146 @@ pub struct Wiring {
 impl Wiring {
     /// Works out who is joined to whom.
     pub fn new(plan: &Plan) -> Wiring {
-        let n = plan.instances.len();
-        let empty = || vec![Vec::new(); n];
+        let ranks = plan.ranks();
+        let n = ranks.count();
+        let carrier = ranks.all().find(|&rank| plan.instances[ranks.instance(rank).index()].elsewhere);
+        let carrier = carrier.map(EndpointId::led_by);
         let mut wiring = Wiring {
-            members: empty(),
-            sends: empty(),
-            receives: empty(),
+            carrier,
+            members: vec![Vec::new(); n],
+            sends: vec![Vec::new(); n],
+            receives: vec![Vec::new(); n],
             incoming: vec![0; n],
-            senders: empty(),
-            receivers: empty(),
+            senders: vec![Vec::new(); n],
+            receivers: vec![Vec::new(); n],
             ..Wiring::default()
         };
-        for instance in 0..n as u32 {
-            let members = &mut wiring.members[plan.endpoint_of(instance) as usize];
+        for rank in ranks.all() {
+            let PlannedInstance { elsewhere, shares, .. } = &plan.instances[ranks.instance(rank).index()];
+            let endpoint = match (carrier, shares) {
+                (Some(carrier), _) if *elsewhere => carrier,
+                (_, Some(first)) => EndpointId::led_by(ranks.leader(*first)),
+                _ => EndpointId::led_by(rank),
+            };
+            let members = &mut wiring.members[endpoint.index()];
+            wiring.endpoints.push(endpoint);
             wiring.places.push(members.len() as u32);
-            members.push(instance);
+            members.push(rank);
         }
+        wiring.ranks = ranks;
         for (id, channel) in plan.channels.iter().enumerate() {
-            wiring.sends[channel.from.instance as usize].push(id as u32);
-            wiring.receives[channel.to.instance as usize].push(id as u32);
-            let (from, to) = (plan.endpoint_of(channel.from.instance), plan.endpoint_of(channel.to.instance));
-            if from == to && plan.instances[from as usize].shares.is_some() {
+            wiring.sends[channel.from.rank.index()].push(id as u32);
+            wiring.receives[channel.to.rank.index()].push(id as u32);
+            let (from, to) = (wiring.endpoint_of(channel.from.rank), wiring.endpoint_of(channel.to.rank));
+            if from == to && (Some(from) == carrier || wiring.is_light(plan, from)) {
                 wiring.credits.push(None);
                 continue;
             }
-            let incoming = &mut wiring.incoming[to as usize];
+            let incoming = &mut wiring.incoming[to.index()];
             wiring.credits.push(Some(*incoming));
             *incoming += 1;
-            let senders = &mut wiring.senders[to as usize];
+            let senders = &mut wiring.senders[to.index()];
             wiring.inboxes.entry((to, from)).or_insert_with(|| {
                 senders.push(from);
-                wiring.receivers[from as usize].push(to);
+                wiring.receivers[from.index()].push(to);
                 senders.len() as u32 - 1
             });
         }
         wiring
     }
 
-    /// The instances that an endpoint serves; none for a number that is no endpoint's.
-    pub fn members(&self, endpoint: u32) -> &[u32] {
-        &self.members[endpoint as usize]
+    /// Which ranks the instances have.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
-    /// The place of an instance among those of its endpoint.
-    pub fn place(&self, instance: u32) -> u32 {
-        self.places[instance as usize]
+    /// The instance that a rank belongs to.
+    pub fn instance<'p>(&self, plan: &'p Plan, rank: RankId) -> &'p PlannedInstance {
+        &plan.instances[self.ranks.instance(rank).index()]
+    }
+
+    /// The instance of the first rank that an endpoint serves.
+    pub fn first_instance(&self, endpoint: EndpointId) -> InstanceId {
+        self.ranks.instance(endpoint.leader())
+    }
+
+    /// The endpoint that serves a rank.
+    pub fn endpoint_of(&self, rank: RankId) -> EndpointId {
+        self.endpoints[rank.index()]
+    }
+
+    /// Whether an endpoint serves a rank, which may be none of the run's.
+    pub fn serves(&self, endpoint: EndpointId, rank: RankId) -> bool {
+        self.endpoints.get(rank.index()) == Some(&endpoint)
+    }
+
+    /// All endpoints.
+    pub fn endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
+        self.ranks.all().map(EndpointId::led_by).filter(|&one| self.endpoint_of(one.leader()) == one)
+    }
+
+    /// The endpoint that stands for all that is in other domains, if anything is.
+    pub fn carrier(&self) -> Option<EndpointId> {
+        self.carrier
+    }
+
+    /// Those of this domain's own processes.
+    pub fn own_endpoints(&self) -> impl Iterator<Item = EndpointId> + '_ {
+        self.endpoints().filter(|&one| self.carrier != Some(one))
+    }
+
+    /// Whether an endpoint serves the instances of a light program, and not one only.
+    pub fn is_light(&self, plan: &Plan, endpoint: EndpointId) -> bool {
+        let instance = self.instance(plan, endpoint.leader());
+        instance.shares.is_some() && !instance.elsewhere
+    }
+
+    /// The ranks that an endpoint serves; none for a number that is no endpoint's.
+    pub fn members(&self, endpoint: EndpointId) -> &[RankId] {
+        &self.members[endpoint.index()]
+    }
+
+    /// The place of a rank among those of its endpoint.
+    pub fn place(&self, rank: RankId) -> u32 {
+        self.places[rank.index()]
     }
 
     /// How many channels come to an endpoint from others.
-    pub fn incoming(&self, endpoint: u32) -> u32 {
-        self.incoming[endpoint as usize]
+    pub fn incoming(&self, endpoint: EndpointId) -> u32 {
+        self.incoming[endpoint.index()]
     }
 
     /// Those that send to an endpoint, in the order of its inboxes.
-    pub fn senders(&self, endpoint: u32) -> &[u32] {
-        &self.senders[endpoint as usize]
+    pub fn senders(&self, endpoint: EndpointId) -> &[EndpointId] {
+        &self.senders[endpoint.index()]
     }
 
     /// Those that an endpoint sends to.
-    pub fn receivers(&self, endpoint: u32) -> &[u32] {
-        &self.receivers[endpoint as usize]
+    pub fn receivers(&self, endpoint: EndpointId) -> &[EndpointId] {
+        &self.receivers[endpoint.index()]
     }
 
     /// Which inbox of `reader` is `sender`'s, if they are joined.
-    pub fn inbox(&self, reader: u32, sender: u32) -> Option<u32> {
+    pub fn inbox(&self, reader: EndpointId, sender: EndpointId) -> Option<u32> {
         self.inboxes.get(&(reader, sender)).copied()
     }
 
     /// The channels that an endpoint sends on to others, as it is told of them.
-    pub fn sends(&self, plan: &Plan, endpoint: u32) -> Vec<ChannelInfo> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member as usize]);
+    pub fn sends(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
+        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member.index()]);
         ids.filter_map(|&id| self.info(plan, id, |channel| (channel.from, channel.to))).collect()
     }
 
     /// The channels that an endpoint receives on from others, as it is told of them.
-    pub fn receives(&self, plan: &Plan, endpoint: u32) -> Vec<ChannelInfo> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.receives[member as usize]);
+    pub fn receives(&self, plan: &Plan, endpoint: EndpointId) -> Vec<ChannelInfo> {
+        let ids = self.members(endpoint).iter().flat_map(|&member| &self.receives[member.index()]);
         ids.filter_map(|&id| self.info(plan, id, |channel| (channel.to, channel.from))).collect()
     }
 
     /// The channels between the instances of an endpoint.
-    pub fn inner(&self, plan: &Plan, endpoint: u32) -> Vec<InnerChannel> {
-        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member as usize]);
-        let end = |end: End| InnerEnd { member: self.place(end.instance), port: end.port, slot: end.slot };
+    pub fn inner(&self, plan: &Plan, endpoint: EndpointId) -> Vec<InnerChannel> {
+        let ids = self.members(endpoint).iter().flat_map(|&member| &self.sends[member.index()]);
+        let end = |end: End| InnerEnd { member: self.place(end.rank), port: end.port, slot: end.slot };
         ids.filter(|&&id| self.credits[id as usize].is_none())
             .map(|&id| {
                 let channel = &plan.channels[id as usize];
@@ -126,12 +191,29 @@ impl Wiring {
             .collect()
     }
 
-    /// The ends of the channels of an instance: its own and its peer's.
-    pub fn ends<'a>(&'a self, plan: &'a Plan, instance: u32) -> impl Iterator<Item = (End, End)> + 'a {
+    /// The ends of the channels of a rank: its own and its peer's.
+    pub fn ends<'a>(&'a self, plan: &'a Plan, rank: RankId) -> impl Iterator<Item = (End, End)> + 'a {
         let channel = |&id: &u32| &plan.channels[id as usize];
-        let sends = self.sends[instance as usize].iter().map(channel).map(|channel| (channel.from, channel.to));
-        let receives = self.receives[instance as usize].iter().map(channel);
+        let sends = self.sends[rank.index()].iter().map(channel).map(|channel| (channel.from, channel.to));
+        let receives = self.receives[rank.index()].iter().map(channel);
         sends.chain(receives.map(|channel| (channel.to, channel.from)))
+    }
+
+    /// A rank as people call it: `micro[3]`, and `flow:2` where ranks speak each for itself.
+    pub fn name(&self, plan: &Plan, rank: RankId) -> String {
+        let instance = self.instance(plan, rank);
+        rank_name(&instance.name, instance.ranks.map(|_| self.ranks.place(rank)))
+    }
+
+    /// An end as people call it: `micro[3].init`, `macro.out[2]`, `flow:2.out`.
+    pub fn end_name(&self, plan: &Plan, end: End) -> String {
+        let name = self.name(plan, end.rank);
+        let ports = &self.instance(plan, end.rank).ports;
+        let port = ports.get(end.port as usize).map_or("?", |port| &*port.name);
+        match end.slot {
+            Some(slot) => format!("{name}.{port}[{slot}]"),
+            None => format!("{name}.{port}"),
+        }
     }
 
     /// None for a channel within an endpoint.
@@ -142,12 +224,12 @@ impl Wiring {
             id,
             port: own.port,
             slot: own.slot,
-            peer: plan.endpoint_of(peer.instance),
+            peer: self.endpoint_of(peer.rank),
             credit: self.credits[id as usize]?,
             budget: channel.budget,
             limit: channel.limit,
-            peer_port: plan.end_name(peer),
-            member: self.place(own.instance),
+            peer_port: self.end_name(plan, peer),
+            member: self.place(own.rank),
         })
     }
 }

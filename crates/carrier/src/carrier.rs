@@ -3,6 +3,7 @@
 
 use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
 use crate::{Heard, Paths};
+use ligament_wire::DomainId;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,9 +18,9 @@ pub struct Attachment {
     pub instance: String,
     pub token: String,
     /// The domain that the carrier is in.
-    pub me: u32,
+    pub me: DomainId,
     /// For each channel of the run, the domains of its sender and receiver.
-    pub domains: Arc<[(u32, u32)]>,
+    pub domains: Arc<[(DomainId, DomainId)]>,
 }
 
 /// How much is under way.
@@ -69,23 +70,23 @@ impl Carrier {
     }
 
     /// Begins a path that this end dials: see `Net::dial`. Like all calls below, it does not wait.
-    pub fn dial(&self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
+    pub fn dial(&self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16) {
         self.shared.give(Task::Dial { domain, addresses, streams });
     }
 
     /// Begins a path that the other end dials.
-    pub fn expect(&self, domain: u32) {
+    pub fn expect(&self, domain: DomainId) {
         self.shared.give(Task::Expect { domain });
     }
 
     /// Nothing more will be sent to a domain. When both ends have announced this, `Event::Ended` is reported.
-    pub fn end(&self, domain: u32) {
+    pub fn end(&self, domain: DomainId) {
         self.shared.give(Task::End { domain });
     }
 
     /// Sends a message to the agent of another domain, to which a path was begun. It arrives once, and after
     /// earlier messages.
-    pub fn control(&self, domain: u32, bytes: Vec<u8>) {
+    pub fn control(&self, domain: DomainId, bytes: Vec<u8>) {
         self.shared.give(Task::Control { domain, bytes });
     }
 

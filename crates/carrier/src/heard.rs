@@ -1,12 +1,13 @@
 //! What a carrier reports to its agent.
 
 use ligament_net::Event;
+use ligament_wire::DomainId;
 
 /// A report of the carrier, in the order of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// A message from another domain's agent.
-    Control { from: u32, bytes: Vec<u8> },
+    Control { from: DomainId, bytes: Vec<u8> },
     /// Something happened to a path.
     Path(Event),
     /// After `Carrier::detach`: everything sent here has arrived elsewhere, and the endpoint is dropped.

@@ -1,21 +1,22 @@
 //! The paths to other domains as the carrier uses them: those of `ligament-net`, or others in tests.
 
 use ligament_net::{Cargo, Event, MessageId, Nanos, Net};
+use ligament_wire::DomainId;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
 /// All paths of one domain. What the calls mean stands at `ligament_net::Net`.
 pub trait Paths: Send {
     /// Begins a path that this end dials.
-    fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16);
+    fn dial(&mut self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16);
     /// Begins a path that the other end dials.
-    fn expect(&mut self, domain: u32);
+    fn expect(&mut self, domain: DomainId);
     /// Sends a message of `total` bytes, which are asked for later.
-    fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId;
+    fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId;
     /// Tells the far end what of a conduit has been received here, in all.
-    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64);
+    fn credit(&mut self, domain: DomainId, conduit: u32, bytes: u64);
     /// Nothing more will be sent to the domain.
-    fn end(&mut self, domain: u32);
+    fn end(&mut self, domain: DomainId);
     /// Readable when `turn` has something to do because of a socket.
     fn poll_fd(&self) -> BorrowedFd<'_>;
     /// When `turn` is due in any case.
@@ -25,28 +26,28 @@ pub trait Paths: Send {
     /// What has happened, oldest first.
     fn event(&mut self) -> Option<Event>;
     /// Whether nothing is under way to or from the domain.
-    fn idle(&self, domain: u32) -> bool;
+    fn idle(&self, domain: DomainId) -> bool;
 }
 
 impl Paths for Net {
-    fn dial(&mut self, domain: u32, addresses: Vec<SocketAddr>, streams: u16) {
-        self.dial(domain, addresses, streams);
+    fn dial(&mut self, domain: DomainId, addresses: Vec<SocketAddr>, streams: u16) {
+        self.dial(domain.number(), addresses, streams);
     }
 
-    fn expect(&mut self, domain: u32) {
-        self.expect(domain);
+    fn expect(&mut self, domain: DomainId) {
+        self.expect(domain.number());
     }
 
-    fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
-        self.send(domain, conduit, total)
+    fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId {
+        self.send(domain.number(), conduit, total)
     }
 
-    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
-        self.credit(domain, conduit, bytes);
+    fn credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
+        self.credit(domain.number(), conduit, bytes);
     }
 
-    fn end(&mut self, domain: u32) {
-        self.end(domain);
+    fn end(&mut self, domain: DomainId) {
+        self.end(domain.number());
     }
 
     fn poll_fd(&self) -> BorrowedFd<'_> {
@@ -65,7 +66,7 @@ impl Paths for Net {
         self.event()
     }
 
-    fn idle(&self, domain: u32) -> bool {
-        self.idle(domain)
+    fn idle(&self, domain: DomainId) -> bool {
+        self.idle(domain.number())
     }
 }

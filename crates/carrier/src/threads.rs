@@ -18,6 +18,7 @@ use ligament_net::{now, Event, Nanos};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::Endpoint;
+use ligament_wire::DomainId;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use std::collections::BTreeSet;
@@ -34,10 +35,10 @@ const NAP: Duration = Duration::from_secs(1);
 
 /// A task from the agent.
 pub(crate) enum Task {
-    Dial { domain: u32, addresses: Vec<SocketAddr>, streams: u16 },
-    Expect { domain: u32 },
-    End { domain: u32 },
-    Control { domain: u32, bytes: Vec<u8> },
+    Dial { domain: DomainId, addresses: Vec<SocketAddr>, streams: u16 },
+    Expect { domain: DomainId },
+    End { domain: DomainId },
+    Control { domain: DomainId, bytes: Vec<u8> },
     Detach,
 }
 
@@ -46,7 +47,7 @@ struct Work {
     paths: Box<dyn Paths>,
     logic: Logic<AgentLine>,
     /// Domains to which paths were begun.
-    known: BTreeSet<u32>,
+    known: BTreeSet<DomainId>,
     turns: Turns,
     /// Until when each of the two threads sleeps at most, 0 while it is awake: one of them is up for the work
     /// that is due.
@@ -207,7 +208,7 @@ impl Shared {
             Task::End { .. } => {}
             Task::Control { domain, .. } => {
                 let why = "there is something to say to it, and no path was begun".to_owned();
-                self.tell(Heard::Path(Event::GivenUp { domain, why }));
+                self.tell(Heard::Path(Event::GivenUp { domain: domain.number(), why }));
             }
             Task::Detach => logic.detach(),
         }

@@ -8,6 +8,7 @@ use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{Machines, PlaceOptions};
 use ligament_model::{LigamentOptions, Resolved};
 use ligament_runtime::{Agents, Expected, Spread};
+use ligament_wire::DomainId;
 use std::path::Path;
 
 /// Agents that a launcher starts, while they run.
@@ -87,7 +88,7 @@ impl Agents for Launched {
         Ok(())
     }
 
-    fn lost(&mut self) -> Vec<(u32, String)> {
+    fn lost(&mut self) -> Vec<(DomainId, String)> {
         let ended = self.running.as_mut().map(agents::Agents::ended).unwrap_or_default();
         let each = |lost: agents::Lost| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
         ended.into_iter().flat_map(each).collect()

@@ -4,6 +4,7 @@ use ligament_launch::PlaceOptions;
 use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
 use ligament_runtime::{Agents, Expected, Spread};
+use ligament_wire::DomainId;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -94,7 +95,8 @@ pub(crate) struct Spreading {
 impl Spreading {
     /// The run over domains that are joined by hand, if that is wanted.
     pub fn by_hand<'a>(&self, model: &Resolved, agents: &'a mut ByHand) -> Option<Spread<'a>> {
-        let expected = (1..=self.domains?).map(|domain| Expected { domain, ..Expected::default() });
+        let expected = (1..=self.domains?).map(DomainId::new);
+        let expected = expected.map(|domain| Expected { domain, ..Expected::default() });
         Some(Spread {
             expected: expected.collect(),
             listen: self.listening.listen(),

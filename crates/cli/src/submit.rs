@@ -136,7 +136,7 @@ fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Optio
         let placed = place(&needs(model, &rooms, &|_| None)?, &rooms, options)?;
         let mut used = vec![0; rooms.len()];
         let given = placed.cores.iter().flatten();
-        given.for_each(|(domain, cores)| used[*domain as usize] = used[*domain as usize].max(last(cores)));
+        given.for_each(|(domain, cores)| used[domain.index()] = used[domain.index()].max(last(cores)));
         Ok(used.into_iter().max().unwrap_or(0).max(1))
     };
     // What names machines can be placed only when the job has some.

@@ -4,6 +4,7 @@
 use crate::agents::Expected;
 use crate::nodes::{allocation, position, Allocation, Node};
 use crate::site::{LauncherKind, Site};
+use ligament_wire::DomainId;
 
 /// The machines of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub fn machines(
 
 fn divide(mut nodes: Vec<Node>, here: Option<usize>, launcher: LauncherKind) -> Machines {
     let here = here.map(|here| nodes.remove(here));
-    let others = nodes.into_iter().zip(1..);
+    let others = nodes.into_iter().zip((1..).map(DomainId::new));
     let others = others.map(|(node, domain)| Expected { domain, name: node.name, cores: node.cores }).collect();
     Machines { here, others, launcher }
 }
@@ -70,7 +71,7 @@ mod tests {
         &[("SLURM_JOB_ID", "1"), ("SLURM_JOB_NODELIST", "n[1-3]"), ("SLURM_JOB_CPUS_PER_NODE", "2(x3)")];
 
     fn names(machines: &Machines) -> Vec<(u32, &str)> {
-        machines.others.iter().map(|one| (one.domain, one.name.as_str())).collect()
+        machines.others.iter().map(|one| (one.domain.number(), one.name.as_str())).collect()
     }
 
     #[test]

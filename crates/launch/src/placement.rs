@@ -3,6 +3,7 @@
 //! model needs.
 
 use ligament_model::{LigamentOptions, Resolved, Resources};
+use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -34,10 +35,10 @@ pub fn reserved(agent_cores: Option<u32>, cores: u32) -> u32 {
 pub struct Need {
     /// Its name in errors.
     pub name: String,
-    pub instances: Vec<u32>,
+    pub instances: Vec<InstanceId>,
     pub resources: Resources,
     /// The domain that it must be in, because the user says so or because only that domain can start it.
-    pub fixed: Option<u32>,
+    pub fixed: Option<DomainId>,
 }
 
 /// How to place.
@@ -60,12 +61,12 @@ impl PlaceOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The domain of each instance.
-    pub domains: Vec<u32>,
+    pub domains: Vec<DomainId>,
     /// The cores of each instance, counted from 0 among those of the domain's process; in its own domain first. Empty
     /// where there are more instances than cores, so that nothing can be pinned.
-    pub cores: Vec<Vec<(u32, Vec<u32>)>>,
+    pub cores: Vec<Vec<(DomainId, Vec<u32>)>>,
     /// Domains that have been given more than they have cores for.
-    pub overcommitted: Vec<u32>,
+    pub overcommitted: Vec<DomainId>,
 }
 
 /// What the instances of a model need. `fixed` says which domain one must be in, if only there it can be started.
@@ -75,9 +76,9 @@ pub struct Placement {
 pub fn needs(
     model: &Resolved,
     rooms: &[Room],
-    fixed: &dyn Fn(u32) -> Option<u32>,
+    fixed: &dyn Fn(InstanceId) -> Option<DomainId>,
 ) -> Result<Vec<Need>, String> {
-    let mut word: HashMap<String, u32> = HashMap::new();
+    let mut word: HashMap<String, DomainId> = HashMap::new();
     for (name, place) in &model.ligament.place {
         let domain = domain_named(&place.domain, rooms)
             .map_err(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at)))?;
@@ -86,7 +87,7 @@ pub fn needs(
     let mut needs: Vec<Need> = Vec::new();
     let mut light: HashMap<String, usize> = HashMap::new();
     for (i, instance) in model.instances.iter().enumerate() {
-        let (i, name) = (i as u32, instance.name.to_string());
+        let (i, name) = (InstanceId::at(i), instance.name.to_string());
         let component = model.components[instance.component as usize].name.to_string();
         let wanted = word.get(&name).or_else(|| word.get(&component)).copied();
         let must = fixed(i);
@@ -98,7 +99,7 @@ pub fn needs(
                 ));
             }
         }
-        let (program, resources) = (model.light_program(i), instance.resources);
+        let (program, resources) = (model.light_program(i.number()), instance.resources);
         if let Some(at) = program.and_then(|program| light.get(&program.to_string())) {
             let need: &mut Need = &mut needs[*at];
             let wanted = must.or(wanted);
@@ -132,12 +133,12 @@ fn at_line(at: &ligament_model::At) -> String {
 }
 
 /// A domain by its number or its machine's name.
-fn domain_named(name: &str, rooms: &[Room]) -> Result<u32, String> {
+fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, String> {
     if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
-        return Ok(number as u32);
+        return Ok(DomainId::at(number));
     }
     if let Some(found) = rooms.iter().position(|room| room.name == name) {
-        return Ok(found as u32);
+        return Ok(DomainId::at(found));
     }
     let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
     Err(format!("the domain \"{name}\", and there is none; there is {}", known.join(", ")))
@@ -198,11 +199,11 @@ impl Taken<'_> {
     }
 
     /// Gives away this many cores; returns which, if there are enough.
-    fn take(&mut self, domain: usize, cores: u32) -> (u32, Vec<u32>) {
+    fn take(&mut self, domain: usize, cores: u32) -> (DomainId, Vec<u32>) {
         let first = self.rooms[domain].reserved.min(self.rooms[domain].cores) + self.used[domain];
         let given = if cores <= self.left(domain) { (first..first + cores).collect() } else { Vec::new() };
         self.used[domain] = self.used[domain].saturating_add(cores);
-        (domain as u32, given)
+        (DomainId::at(domain), given)
     }
 
     /// The first domain that has room, or the one that has most.
@@ -229,20 +230,23 @@ fn attempt(
     order: &[usize],
     options: PlaceOptions,
 ) -> Result<Placement, String> {
-    let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| *last as usize + 1);
-    let mut placement =
-        Placement { domains: vec![0; count], cores: vec![Vec::new(); count], overcommitted: Vec::new() };
+    let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| last.index() + 1);
+    let mut placement = Placement {
+        domains: vec![DomainId::HEAD; count],
+        cores: vec![Vec::new(); count],
+        overcommitted: Vec::new(),
+    };
     let mut taken = Taken { rooms, used: vec![0; rooms.len()] };
     for &i in order {
         let need = &needs[i];
         let given = give(need, &mut taken, options).ok_or_else(|| does_not_fit(need, &taken))?;
         for &instance in &need.instances {
-            placement.domains[instance as usize] = given[0].0;
-            placement.cores[instance as usize] = given.clone();
+            placement.domains[instance.index()] = given[0].0;
+            placement.cores[instance.index()] = given.clone();
         }
     }
     placement.overcommitted =
-        (0..rooms.len() as u32).filter(|&d| taken.used[d as usize] > rooms[d as usize].free()).collect();
+        DomainId::first(rooms.len()).filter(|d| taken.used[d.index()] > rooms[d.index()].free()).collect();
     for cores in placement.cores.iter_mut() {
         if cores.iter().any(|(domain, _)| placement.overcommitted.contains(domain)) {
             cores.clear();
@@ -252,9 +256,9 @@ fn attempt(
 }
 
 /// Cores for one need, its own domain first; `None` if it does not fit.
-fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec<(u32, Vec<u32>)>> {
+fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec<(DomainId, Vec<u32>)>> {
     if let Some(domain) = need.fixed {
-        return Some(vec![taken.take(domain as usize, cores_of(need.resources))]);
+        return Some(vec![taken.take(domain.index(), cores_of(need.resources))]);
     }
     let all = 0..taken.rooms.len();
     match need.resources {

@@ -3,6 +3,7 @@
 
 use ligament_launch::agents::{launcher, AgentCommand, Agents, Expected};
 use ligament_launch::site::{LauncherKind, Site};
+use ligament_wire::DomainId;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -58,7 +59,7 @@ fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, String> {
     std::fs::create_dir_all(&directory).unwrap();
     let expected: Vec<Expected> = names
         .iter()
-        .zip(1..)
+        .zip((1..).map(DomainId::new))
         .map(|(name, domain)| Expected { domain, name: (*name).into(), cores: None })
         .collect();
     let command = AgentCommand {
@@ -89,7 +90,7 @@ fn said(file: &str) -> String {
 fn a_machine_that_refuses_is_named_with_what_ssh_said() {
     let mut agents = start(LauncherKind::Ssh, &["east"]).unwrap();
     let lost = until(|| agents.ended().pop());
-    assert_eq!(lost.domains, [1]);
+    assert_eq!(lost.domains, [DomainId::new(1)]);
     assert_eq!(
         lost.why,
         "the agent on east: not reached; ssh said: ssh: connect to host east port 22: Connection refused"
@@ -130,7 +131,7 @@ fn one_that_ends_without_a_word_is_told_all_the_same() {
 fn mpirun_is_asked_whose_it_is_and_its_death_takes_all_agents() {
     let mut agents = start(LauncherKind::Mpirun, &["a", "b"]).unwrap();
     let lost = until(|| agents.ended().pop());
-    assert_eq!(lost.domains, [1, 2]);
+    assert_eq!(lost.domains, [1, 2].map(DomainId::new));
     assert!(lost.why.starts_with("the agents on a, b: ended by SIGKILL"), "{}", lost.why);
     let hosts = std::fs::read_to_string(stage().join("run-mpirun/agents.hosts")).unwrap();
     assert_eq!(hosts, "a slots=1\nb slots=1\n");

@@ -11,6 +11,7 @@ use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::in_bytes;
 use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Report};
 use ligament_model::{Reference, Settings};
+use ligament_wire::{DomainId, EndpointId, RankId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,12 +44,12 @@ pub enum Deed {
 #[derive(Debug)]
 pub struct Manager<N> {
     names: N,
-    /// For each instance the endpoint that serves it.
-    endpoints: Vec<u32>,
+    /// For each rank the endpoint that serves it.
+    endpoints: Vec<EndpointId>,
     exits: Vec<Option<Exit>>,
     watch: Watch,
     /// What endpoints have used that are done.
-    used: BTreeMap<u32, Used>,
+    used: BTreeMap<EndpointId, Used>,
     /// The deadlock for which the run ends, if it does.
     deadlock: Option<Deadlock>,
     /// How the run ends, once it does.
@@ -59,11 +60,13 @@ impl<N: Names> Manager<N> {
     /// Of a run that has not begun.
     pub fn new(plan: &Plan, names: N) -> Manager<N> {
         let channels = &plan.channels;
-        let channels = channels.iter().map(|one| ((one.from.instance, one.to.instance), one.budget));
+        let channels = channels.iter().map(|one| ((one.from.rank, one.to.rank), one.budget));
+        let wiring = plan.wiring();
+        let endpoints: Vec<EndpointId> = wiring.ranks().all().map(|rank| wiring.endpoint_of(rank)).collect();
         Manager {
             names,
-            endpoints: (0..plan.instances.len() as u32).map(|one| plan.endpoint_of(one)).collect(),
-            exits: vec![None; plan.instances.len()],
+            exits: vec![None; endpoints.len()],
+            endpoints,
             watch: Watch::new(channels),
             used: BTreeMap::new(),
             deadlock: None,
@@ -83,35 +86,37 @@ impl<N: Names> Manager<N> {
     /// The agent reports what has happened.
     pub fn report(&mut self, report: Report) -> Option<Deed> {
         Some(match report {
-            Report::Registered { instance, pid, language } => {
-                let others = match self.endpoints.iter().filter(|&&endpoint| endpoint == instance).count() {
+            Report::Registered { rank, pid, language } => {
+                let me = EndpointId::led_by(rank);
+                let others = match self.endpoints.iter().filter(|&&endpoint| endpoint == me).count() {
                     0 | 1 => String::new(),
                     n => format!(", which runs {} others too", n - 1),
                 };
                 Deed::Say {
                     level: self.everyday(),
-                    who: self.names.instance(instance),
+                    who: self.names.rank(rank),
                     text: format!("registered ({language}, process {pid}{others})"),
                 }
             }
             // Of those elsewhere the head's own agent is told.
             Report::Slots { .. } => return None,
-            Report::Used { instance, asked, sent, received } => {
+            Report::Used { rank, asked, sent, received } => {
                 let asked = asked.into_iter().collect();
-                self.used.insert(instance, Used { asked, sent, received });
+                self.used.insert(EndpointId::led_by(rank), Used { asked, sent, received });
                 return None;
             }
-            Report::Exited { instance, exit } => {
-                for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == instance) {
+            Report::Exited { rank, exit } => {
+                let me = EndpointId::led_by(rank);
+                for (own, _) in self.exits.iter_mut().zip(&self.endpoints).filter(|(_, &one)| one == me) {
                     *own = Some(exit);
                 }
                 // Of a run that ends every instance is ended: only the first end can be news.
                 let calm = exit.is_clean() || self.ending.is_some();
                 let level = if calm { self.everyday() } else { Level::Error };
-                Deed::Write { level, who: self.names.instance(instance), text: exit.to_string() }
+                Deed::Write { level, who: self.names.rank(rank), text: exit.to_string() }
             }
-            Report::Said { instance, level, text } => {
-                let (level, who) = (Level::from_number(level), self.names.instance(instance));
+            Report::Said { rank, level, text } => {
+                let (level, who) = (Level::from_number(level), self.names.rank(rank));
                 Deed::Say { level, who, text: printed::clean(&text) }
             }
             Report::Remark { level, text } => {
@@ -120,9 +125,7 @@ impl<N: Names> Manager<N> {
             Report::Ending(outcome) => {
                 let (level, text) = match &outcome {
                     Outcome::Done => (Level::Info, None),
-                    Outcome::Failed(failure) => {
-                        (Level::Error, Some(failure.sentence(|i| self.names.instance(i))))
-                    }
+                    Outcome::Failed(failure) => (Level::Error, Some(failure.sentence(|i| self.names.rank(i)))),
                     Outcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
                     Outcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
                 };
@@ -134,21 +137,21 @@ impl<N: Names> Manager<N> {
 
     /// All instances as their agent sees them, at `now` (ns of CLOCK_MONOTONIC).
     pub fn observe(&self, instances: &[InstanceView], now: u64) -> Vec<Observation> {
-        let one = |(i, view): (u32, &InstanceView)| {
-            let mut seen = Observation::of(self.names.instance(i), self.names.component(i), view, now);
-            if seen.standing == Standing::Failed && self.was_stopped(i) {
+        let one = |(rank, view): (RankId, &InstanceView)| {
+            let mut seen = Observation::of(self.names.rank(rank), self.names.component(rank), view, now);
+            if seen.standing == Standing::Failed && self.was_stopped(rank) {
                 seen.standing = Standing::Stopped;
             }
             seen
         };
-        (0u32..).zip(instances).map(one).collect()
+        RankId::first(instances.len()).zip(instances).map(one).collect()
     }
 
     /// Whether an instance whose process is gone was ended for the run's sake: the run ends, and not because of it.
-    fn was_stopped(&self, instance: u32) -> bool {
+    fn was_stopped(&self, rank: RankId) -> bool {
         match &self.ending {
             None | Some(Outcome::Done) => false,
-            Some(Outcome::Failed(failure)) => failure.instance != Some(instance),
+            Some(Outcome::Failed(failure)) => failure.rank != Some(rank),
             Some(Outcome::Stopped | Outcome::Interrupted) => true,
         }
     }
@@ -162,8 +165,8 @@ impl<N: Names> Manager<N> {
         }
     }
 
-    /// The run spreads over several domains, and this is the domain of each instance.
-    pub fn spread_over(&mut self, placement: &[u32]) {
+    /// The run spreads over several domains, and this is the domain of each rank.
+    pub fn spread_over(&mut self, placement: &[DomainId]) {
         self.watch.spread_over(placement.to_vec());
     }
 
@@ -185,8 +188,8 @@ impl<N: Names> Manager<N> {
     fn carry_out(&mut self, remedy: deadlock::Remedy, memory: MessageMemory) -> Vec<Deed> {
         let say = |level, text| Deed::Say { level, who: "run".to_owned(), text };
         match remedy {
-            deadlock::Remedy::Ask { round, instances } => {
-                vec![Deed::Order(AgentOrder::Look { round, instances })]
+            deadlock::Remedy::Ask { round, ranks } => {
+                vec![Deed::Order(AgentOrder::Look { round, ranks })]
             }
             deadlock::Remedy::Grow { channel, from, to } => {
                 let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
@@ -234,9 +237,9 @@ impl<N: Names> Manager<N> {
         }
         let used: Vec<&Used> = self.used.values().collect();
         record.unreceived = unreceived(&used, &self.names);
-        let instances = 0..self.endpoints.len() as u32;
+        let ranks = RankId::first(self.endpoints.len());
         let named: Vec<Option<Reference>> =
-            instances.map(|one| Reference::new(&self.names.instance(one)).ok()).collect();
+            ranks.map(|one| Reference::new(&self.names.instance(one)).ok()).collect();
         let asked: Vec<_> = named
             .iter()
             .zip(&self.endpoints)
@@ -250,7 +253,7 @@ impl<N: Names> Manager<N> {
     pub fn conclude(&self, record: &mut RunRecord, outcome: &Outcome, seen: &[Observation]) -> Deed {
         self.fill(record, seen);
         record.failed = match outcome {
-            Outcome::Failed(failure) => failure.instance.map(|instance| self.names.instance(instance)),
+            Outcome::Failed(failure) => failure.rank.map(|rank| self.names.rank(rank)),
             Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
         };
         (record.state, record.reason) = match outcome {
@@ -258,7 +261,7 @@ impl<N: Names> Manager<N> {
             Outcome::Stopped => (RunState::Stopped, None),
             Outcome::Interrupted => (RunState::Interrupted, None),
             Outcome::Failed(failure) => {
-                let mut why = failure.sentence(|i| self.names.instance(i));
+                let mut why = failure.sentence(|rank| self.names.rank(rank));
                 if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
                     why.push_str(&format!(" (its process: {exit})"));
                 }

@@ -17,6 +17,7 @@
 use crate::observation::{Observation, Waiting};
 use crate::waits::{knots, lasting_waits, stuck, Knot, Lack, Wait};
 use ligament_agent::Awaited;
+use ligament_wire::{DomainId, RankId};
 use std::collections::{HashMap, HashSet};
 
 /// So many looks after a remedy come soon.
@@ -26,7 +27,7 @@ const PRESSING: u32 = 10;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remedy {
     /// Ask these to look once more, in this round.
-    Ask { round: u64, instances: Vec<u32> },
+    Ask { round: u64, ranks: Vec<RankId> },
     /// Give a channel a larger budget, bytes.
     Grow { channel: u32, from: u64, to: u64 },
     /// The run is deadlocked.
@@ -44,7 +45,7 @@ pub struct Deadlock {
     /// Full conduits in it: channel, its budget, and the budget that the sender would need; bytes.
     pub full: Vec<(u32, u64, u64)>,
     /// If somebody waits for memory: who holds views of messages, and bytes of these.
-    pub held: Vec<(u32, u64)>,
+    pub held: Vec<(RankId, u64)>,
 }
 
 /// What the carrier of a domain does, as its agent has told.
@@ -81,11 +82,11 @@ struct Calm {
 /// Watches one run.
 #[derive(Debug)]
 pub struct Watch {
-    /// The sending and the receiving instance of each channel.
-    ends: Vec<(u32, u32)>,
+    /// The sending and the receiving rank of each channel.
+    ends: Vec<(RankId, RankId)>,
     budgets: Vec<u64>,
-    /// The domain of each instance; none if there is one only.
-    placement: Vec<u32>,
+    /// The domain of each rank; none if there is one only.
+    placement: Vec<DomainId>,
     calm: Option<Calm>,
     /// Budgets that were grown: the channel, and by how much in all.
     grown: HashMap<u32, u64>,
@@ -97,12 +98,12 @@ pub struct Watch {
     /// For how many more looks there may be news soon.
     pressing: u32,
     /// The first of those in a knot that was suspected.
-    suspected: Option<u32>,
+    suspected: Option<RankId>,
 }
 
 impl Watch {
-    /// A run whose channels lead from instance to instance with these budgets, bytes.
-    pub fn new(channels: impl IntoIterator<Item = ((u32, u32), u64)>) -> Watch {
+    /// A run whose channels lead from rank to rank with these budgets, bytes.
+    pub fn new(channels: impl IntoIterator<Item = ((RankId, RankId), u64)>) -> Watch {
         let (ends, budgets) = channels.into_iter().unzip();
         Watch {
             ends,
@@ -118,8 +119,8 @@ impl Watch {
         }
     }
 
-    /// The run spreads over several domains, and this is the domain of each instance.
-    pub fn spread_over(&mut self, placement: Vec<u32>) {
+    /// The run spreads over several domains, and this is the domain of each rank.
+    pub fn spread_over(&mut self, placement: Vec<DomainId>) {
         self.placement = placement;
     }
 
@@ -174,9 +175,9 @@ impl Watch {
     }
 
     /// Whether nobody outside of the instance's own domain can end this wait.
-    fn is_within_a_domain(&self, instance: usize, waits: &Waiting) -> bool {
-        let domain = |instance: u32| self.placement.get(instance as usize);
-        let own = domain(instance as u32);
+    fn is_within_a_domain(&self, rank: usize, waits: &Waiting) -> bool {
+        let domain = |rank: RankId| self.placement.get(rank.index());
+        let own = domain(RankId::at(rank));
         let ends = |channel: &u32| self.ends.get(*channel as usize);
         let within =
             |channel| ends(channel).is_some_and(|&(from, to)| domain(from) == own && domain(to) == own);
@@ -211,18 +212,20 @@ impl Watch {
         let counts = carriers.iter().map(CarrierReport::counts).collect();
         self.calm = Some(Calm { round: self.round, counts, asked: self.asked.clone() });
         self.round += 1;
-        let asked = (0u32..).zip(&self.asked).filter(|(_, &wait)| wait != 0);
-        Some(vec![Remedy::Ask { round: self.round, instances: asked.map(|(i, _)| i).collect() }])
+        let asked = RankId::first(self.asked.len()).zip(&self.asked).filter(|(_, &wait)| wait != 0);
+        Some(vec![Remedy::Ask { round: self.round, ranks: asked.map(|(i, _)| i).collect() }])
     }
 
     fn describe(&self, knot: &Knot, all: &[Knot], stuck: &[Wait], seen: &[Observation]) -> Deadlock {
-        let inside: HashSet<u32> = all.iter().flat_map(|knot| &knot.waits).map(|wait| wait.instance).collect();
-        let behind = stuck.iter().filter(|wait| !inside.contains(&wait.instance)).cloned().collect();
+        let inside: HashSet<RankId> = all.iter().flat_map(|knot| &knot.waits).map(|wait| wait.rank).collect();
+        let behind = stuck.iter().filter(|wait| !inside.contains(&wait.rank)).cloned().collect();
         let full = knot.waits.iter().filter_map(Wait::full);
         let full = full.map(|(channel, needs)| (channel, self.budgets[channel as usize], needs)).collect();
         let mut held = Vec::new();
         if stuck.iter().any(|wait| wait.lack == Lack::Memory) {
-            let holding = (0u32..).zip(seen).filter(|(_, one)| !one.gone && one.counters.pinned_bytes > 0);
+            let holding = RankId::first(seen.len())
+                .zip(seen)
+                .filter(|(_, one)| !one.gone && one.counters.pinned_bytes > 0);
             held.extend(holding.map(|(i, one)| (i, one.counters.pinned_bytes)));
         }
         Deadlock { knot: knot.clone(), behind, full, held }
@@ -230,7 +233,7 @@ impl Watch {
 
     fn suspect(&mut self, stuck: &[Wait], found: &[Knot], seen: &[Observation]) -> Option<Vec<Remedy>> {
         let knot = found.first()?;
-        let first = knot.waits[0].instance;
+        let first = knot.waits[0].rank;
         let said = self.suspected.replace(first) == Some(first);
         (!said).then(|| vec![Remedy::Suspicion(self.describe(knot, found, stuck, seen))])
     }
@@ -258,16 +261,16 @@ impl Watch {
     fn ask(&mut self, seen: &[Observation]) -> Vec<Remedy> {
         // Who has moved since the last look is not worth asking.
         let rests = |i: usize| self.before.get(i) == Some(&seen[i].epoch);
-        let instances: Vec<u32> = self.stuck(seen, rests, false).iter().map(|wait| wait.instance).collect();
-        let was_asked = |&i: &u32| self.asked.get(i as usize) == Some(&seen[i as usize].epoch);
-        if instances.iter().all(was_asked) {
+        let ranks: Vec<RankId> = self.stuck(seen, rests, false).iter().map(|wait| wait.rank).collect();
+        let was_asked = |one: &RankId| self.asked.get(one.index()) == Some(&seen[one.index()].epoch);
+        if ranks.iter().all(was_asked) {
             return Vec::new();
         }
         self.round += 1;
         self.asked = vec![0; seen.len()];
-        for &i in &instances {
-            self.asked[i as usize] = seen[i as usize].epoch;
+        for one in &ranks {
+            self.asked[one.index()] = seen[one.index()].epoch;
         }
-        vec![Remedy::Ask { round: self.round, instances }]
+        vec![Remedy::Ask { round: self.round, ranks }]
     }
 }

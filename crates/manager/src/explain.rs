@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::record::{some_of, WaitRecord};
 use crate::summary::{in_bytes, in_seconds};
 use crate::waits::{Lack, Wait};
+use ligament_wire::RankId;
 
 /// Waits that are named; the others are in the record.
 const MOST: usize = 8;
@@ -22,7 +23,7 @@ fn ports(wait: &Wait, names: &impl Names) -> Vec<(String, String)> {
 }
 
 fn sentence(wait: &Wait, names: &impl Names) -> String {
-    let name = names.instance(wait.instance);
+    let name = names.rank(wait.rank);
     let ports = ports(wait, names);
     let since = in_seconds(wait.seconds);
     match (wait.lack, &ports[..]) {
@@ -70,11 +71,11 @@ fn told(deadlock: &Deadlock, names: &impl Names) -> String {
         text.push_str(&format!("; … and {} more, in run.json", members.len() - MOST));
     }
     if !deadlock.behind.is_empty() {
-        let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.instance(wait.instance)).collect();
+        let behind: Vec<String> = deadlock.behind.iter().map(|wait| names.rank(wait.rank)).collect();
         text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
     }
-    let hold = |&(instance, bytes): &(u32, u64)| {
-        format!("{} holds views of messages of {}", names.instance(instance), in_bytes(bytes as f64))
+    let hold = |&(rank, bytes): &(RankId, u64)| {
+        format!("{} holds views of messages of {}", names.rank(rank), in_bytes(bytes as f64))
     };
     let held: Vec<String> = deadlock.held.iter().map(hold).collect();
     if !held.is_empty() {
@@ -105,15 +106,15 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
         );
     }
     if let [only] = &members[..] {
-        return format!("{} has to send before it receives from itself", names.instance(only.instance));
+        return format!("{} has to send before it receives from itself", names.rank(only.rank));
     }
     // Whoever sends what another one waits for, and at which of its own ports it waits itself.
     let first = members.iter().find_map(|wait| {
         let [(_, port)] = &ports(wait, names)[..] else { return None };
         let sender = wait.ways.first()?.on;
-        let theirs = members.iter().find(|one| one.instance == sender && one.lack == Lack::Message)?;
+        let theirs = members.iter().find(|one| one.rank == sender && one.lack == Lack::Message)?;
         let [(at, _)] = &ports(theirs, names)[..] else { return None };
-        (wait.lack == Lack::Message).then(|| (names.instance(sender), port.clone(), at.clone()))
+        (wait.lack == Lack::Message).then(|| (names.rank(sender), port.clone(), at.clone()))
     });
     match first {
         Some((who, port, at)) => format!(
@@ -128,10 +129,10 @@ fn advice(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Str
 pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord> {
     let record = |wait: &Wait| {
         let (at, mut waits_for): (Vec<String>, Vec<String>) = ports(wait, names).into_iter().unzip();
-        let mut on: Vec<u32> = wait.ways.iter().map(|way| way.on).collect();
+        let mut on: Vec<RankId> = wait.ways.iter().map(|way| way.on).collect();
         on.sort_unstable();
         on.dedup();
-        let waits_on: Vec<String> = on.into_iter().map(|instance| names.instance(instance)).collect();
+        let waits_on: Vec<String> = on.into_iter().map(|rank| names.rank(rank)).collect();
         if wait.lack == Lack::Memory {
             waits_for = vec!["memory".to_owned()];
         }
@@ -141,7 +142,7 @@ pub(crate) fn records(deadlock: &Deadlock, names: &impl Names) -> Vec<WaitRecord
             Lack::Memory => "memory",
         };
         WaitRecord {
-            instance: names.instance(wait.instance),
+            instance: names.rank(wait.rank),
             lack: lack.to_owned(),
             at,
             waits_for,

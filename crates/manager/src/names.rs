@@ -1,43 +1,55 @@
 //! What the parts of a run are called, wherever the manager speaks of them.
 
 use ligament_model::{Endpoint, Resolved};
+use ligament_wire::RankId;
 
-/// What instances and the ends of channels are called.
+/// What instances, their ranks and the ends of channels are called.
 pub trait Names {
-    /// An instance, by its number.
-    fn instance(&self, instance: u32) -> String;
+    /// The instance that a rank belongs to.
+    fn instance(&self, rank: RankId) -> String;
+    /// A rank: its instance, where that has no others.
+    fn rank(&self, rank: RankId) -> String;
     /// The number of the component that it is a copy of.
-    fn component(&self, instance: u32) -> u32;
-    /// The sending and the receiving end of a channel: number of the instance, and the port as people write it.
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))>;
+    fn component(&self, rank: RankId) -> u32;
+    /// The sending and the receiving end of a channel: number of the rank, and the port as people write it.
+    fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))>;
 }
 
 impl<N: Names + ?Sized> Names for &N {
-    fn instance(&self, instance: u32) -> String {
-        (**self).instance(instance)
+    fn instance(&self, rank: RankId) -> String {
+        (**self).instance(rank)
     }
 
-    fn component(&self, instance: u32) -> u32 {
-        (**self).component(instance)
+    fn rank(&self, rank: RankId) -> String {
+        (**self).rank(rank)
     }
 
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))> {
+    fn component(&self, rank: RankId) -> u32 {
+        (**self).component(rank)
+    }
+
+    fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
         (**self).ends(channel)
     }
 }
 
+/// A model has no word for ranks: each instance has one.
 impl Names for Resolved {
-    fn instance(&self, instance: u32) -> String {
-        self.instances.get(instance as usize).map_or_else(|| "?".to_owned(), |one| one.name.to_string())
+    fn instance(&self, rank: RankId) -> String {
+        self.instances.get(rank.index()).map_or_else(|| "?".to_owned(), |one| one.name.to_string())
     }
 
-    fn component(&self, instance: u32) -> u32 {
-        self.instances.get(instance as usize).map_or(0, |one| one.component)
+    fn rank(&self, rank: RankId) -> String {
+        self.instance(rank)
     }
 
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))> {
+    fn component(&self, rank: RankId) -> u32 {
+        self.instances.get(rank.index()).map_or(0, |one| one.component)
+    }
+
+    fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
         let channel = self.channels.get(channel as usize)?;
-        let end = |end: Endpoint| (end.instance, self.end_name(end));
+        let end = |end: Endpoint| (RankId::new(end.instance), self.end_name(end));
         Some((end(channel.from), end(channel.to)))
     }
 }

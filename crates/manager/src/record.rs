@@ -3,6 +3,7 @@
 use crate::names::Names;
 use crate::observation::Observation;
 use ligament_agent::{Awaited, Outcome};
+use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 
 /// How a run stands.
@@ -231,22 +232,22 @@ fn awaited(what: &Awaited, names: &impl Names) -> (String, Vec<String>) {
     const MOST: usize = 4;
     match what {
         Awaited::Message { channels } => {
-            let senders: Vec<(u32, String)> =
+            let senders: Vec<(RankId, String)> =
                 channels.iter().filter_map(|&channel| Some(names.ends(channel)?.0)).collect();
             let ports: Vec<String> = senders.iter().map(|(_, port)| port.clone()).collect();
-            let mut on: Vec<u32> = senders.iter().map(|(instance, _)| *instance).collect();
+            let mut on: Vec<RankId> = senders.iter().map(|(rank, _)| *rank).collect();
             on.sort_unstable();
             on.dedup();
             let text = if ports.len() > 1 { "any of " } else { "" };
-            let on = on.into_iter().map(|instance| names.instance(instance)).collect();
+            let on = on.into_iter().map(|rank| names.rank(rank)).collect();
             (format!("{text}{}", some_of(&ports, MOST)), on)
         }
         Awaited::Credit { channel, .. } => match names.ends(*channel) {
-            Some((_, (instance, port))) => (port, vec![names.instance(instance)]),
+            Some((_, (rank, port))) => (port, vec![names.rank(rank)]),
             None => ("?".to_owned(), Vec::new()),
         },
         Awaited::Slots { endpoint } => {
-            let name = names.instance(*endpoint);
+            let name = names.rank(endpoint.leader());
             (format!("{name} to take what was sent to it"), vec![name])
         }
         Awaited::Memory => ("memory".to_owned(), Vec::new()),

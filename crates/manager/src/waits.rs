@@ -5,14 +5,15 @@
 
 use crate::observation::{Observation, Waiting};
 use ligament_agent::Awaited;
+use ligament_wire::RankId;
 
 /// One of the ways in which a wait may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Way {
     /// For the message on this channel, or for room on it; none: for memory.
     pub channel: Option<u32>,
-    /// From this instance.
-    pub on: u32,
+    /// From this one.
+    pub on: RankId,
 }
 
 /// What a wait is for.
@@ -26,10 +27,10 @@ pub enum Lack {
     Memory,
 }
 
-/// An instance waits, until any one of its ways opens.
+/// A rank waits, until any one of its ways opens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wait {
-    pub instance: u32,
+    pub rank: RankId,
     pub lack: Lack,
     pub ways: Vec<Way>,
     /// For how long, s.
@@ -52,14 +53,14 @@ pub struct Knot {
     pub waits: Vec<Wait>,
 }
 
-/// What can keep an instance waiting for good, if it waits in such a way: without a time-out, and not only for slots,
-/// which a waiting receiver takes too. `ends` gives a channel's sending and receiving instance. Memory may come from
-/// anybody in `alive`.
+/// What can keep an instance waiting for good, if it waits in such a way: without a time-out, and not only for
+/// slots, which a waiting receiver takes too. `ends` gives a channel's sending and receiving rank. Memory may
+/// come from anybody in `alive`.
 fn lasting_wait(
-    instance: u32,
+    rank: RankId,
     waiting: &Waiting,
-    ends: impl Fn(u32) -> Option<(u32, u32)>,
-    alive: &[u32],
+    ends: impl Fn(u32) -> Option<(RankId, RankId)>,
+    alive: &[RankId],
 ) -> Option<Wait> {
     if waiting.timed {
         return None;
@@ -67,13 +68,13 @@ fn lasting_wait(
     let (lack, ways) = match &waiting.what {
         Awaited::Message { channels } if !channels.is_empty() => {
             let way = |&channel: &u32| match ends(channel) {
-                Some((from, to)) if to == instance => Some(Way { channel: Some(channel), on: from }),
+                Some((from, to)) if to == rank => Some(Way { channel: Some(channel), on: from }),
                 _ => None,
             };
             (Lack::Message, channels.iter().map(way).collect::<Option<Vec<Way>>>()?)
         }
         Awaited::Credit { channel, needs } => match ends(*channel) {
-            Some((from, to)) if from == instance => {
+            Some((from, to)) if from == rank => {
                 (Lack::Room { needs: *needs }, vec![Way { channel: Some(*channel), on: to }])
             }
             _ => return None,
@@ -81,42 +82,41 @@ fn lasting_wait(
         Awaited::Memory => (Lack::Memory, alive.iter().map(|&on| Way { channel: None, on }).collect()),
         _ => return None,
     };
-    Some(Wait { instance, lack, ways, seconds: waiting.seconds })
+    Some(Wait { rank, lack, ways, seconds: waiting.seconds })
 }
 
 /// The lasting waits of those of whom `counts` says that they wait. As long as a thread beside one that waits may let
 /// go of memory, a wait for memory is not among them; `views_count` says whether to look at that.
 pub fn lasting_waits(
     seen: &[Observation],
-    ends: impl Fn(u32) -> Option<(u32, u32)>,
+    ends: impl Fn(u32) -> Option<(RankId, RankId)>,
     counts: impl Fn(usize) -> bool,
     views_count: bool,
 ) -> Vec<Wait> {
     let short_of_memory = |one: &Observation| matches!(&one.waits, Some(w) if w.what == Awaited::Memory);
     let mut alive = Vec::new();
     if seen.iter().any(short_of_memory) {
-        alive.extend((0..seen.len() as u32).filter(|&i| !seen[i as usize].gone));
+        alive.extend(RankId::first(seen.len()).filter(|one| !seen[one.index()].gone));
     }
     let may_come = views_count && seen.iter().any(|one| one.waits.as_ref().is_some_and(|w| w.may_release));
     let waiting = seen.iter().enumerate().filter(|&(i, one)| counts(i) && !(may_come && short_of_memory(one)));
-    waiting.filter_map(|(i, one)| lasting_wait(i as u32, one.waits.as_ref()?, &ends, &alive)).collect()
+    waiting.filter_map(|(i, one)| lasting_wait(RankId::at(i), one.waits.as_ref()?, &ends, &alive)).collect()
 }
 
 /// Those of the waits that nothing can end any more, if whoever is not among them may still do anything. An instance
 /// has one wait at most.
 pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
-    let Some(last) = waits.iter().flat_map(|w| w.ways.iter().map(|way| way.on).chain([w.instance])).max()
-    else {
+    let Some(last) = waits.iter().flat_map(|w| w.ways.iter().map(|way| way.on).chain([w.rank])).max() else {
         return Vec::new();
     };
-    let n = last as usize + 1;
+    let n = last.index() + 1;
     let mut waits_at = vec![usize::MAX; n];
     // For each instance the waits that it could end.
     let mut waiters: Vec<Vec<usize>> = vec![Vec::new(); n];
     for (w, wait) in waits.iter().enumerate() {
-        waits_at[wait.instance as usize] = w;
+        waits_at[wait.rank.index()] = w;
         for way in &wait.ways {
-            waiters[way.on as usize].push(w);
+            waiters[way.on.index()].push(w);
         }
     }
     let mut freed = vec![false; waits.len()];
@@ -124,7 +124,7 @@ pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
     while let Some(one) = active.pop() {
         for &w in &waiters[one] {
             if !std::mem::replace(&mut freed[w], true) {
-                active.push(waits[w].instance as usize);
+                active.push(waits[w].rank.index());
             }
         }
     }
@@ -134,27 +134,27 @@ pub fn stuck(waits: Vec<Wait>) -> Vec<Wait> {
 
 /// The knots among waits that are all stuck: the sets from which no way leads out.
 pub fn knots(stuck: &[Wait]) -> Vec<Knot> {
-    let Some(last) = stuck.iter().map(|wait| wait.instance).max() else {
+    let Some(last) = stuck.iter().map(|wait| wait.rank).max() else {
         return Vec::new();
     };
-    let mut place = vec![usize::MAX; last as usize + 1];
+    let mut place = vec![usize::MAX; last.index() + 1];
     for (w, wait) in stuck.iter().enumerate() {
-        place[wait.instance as usize] = w;
+        place[wait.rank.index()] = w;
     }
-    let next = |w: usize, way: usize| stuck[w].ways.get(way).map(|way| place[way.on as usize]);
+    let next = |w: usize, way: usize| stuck[w].ways.get(way).map(|way| place[way.on.index()]);
     let all = components(stuck.len(), next);
     let mut part = vec![0; stuck.len()];
     for (number, members) in all.iter().enumerate() {
         members.iter().for_each(|&w| part[w] = number);
     }
     let is_closed = |(number, members): &(usize, Vec<usize>)| {
-        members.iter().all(|&w| stuck[w].ways.iter().all(|way| part[place[way.on as usize]] == *number))
+        members.iter().all(|&w| stuck[w].ways.iter().all(|way| part[place[way.on.index()]] == *number))
     };
     let mut found: Vec<Knot> = (all.into_iter().enumerate().filter(is_closed))
         .map(|(_, members)| in_order(&members, next).into_iter().map(|w| stuck[w].clone()).collect())
         .map(|waits| Knot { waits })
         .collect();
-    found.sort_by_key(|knot| knot.waits[0].instance);
+    found.sort_by_key(|knot| knot.waits[0].rank);
     found
 }
 

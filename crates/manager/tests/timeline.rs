@@ -5,25 +5,33 @@ use ligament_manager::timeline::{
     long_waits, Activity, Counted, Gained, Header, Interval, Moment, Recording, Sums, Timeline, What,
 };
 use ligament_manager::{Names, RunDirectory};
+use ligament_wire::RankId;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+
+const A: RankId = RankId::new(0);
+const B: RankId = RankId::new(1);
 
 /// Two instances that ask each other: channel 0 leads from `a.out` to `b.in`, channel 1 back.
 struct Pair;
 
 impl Names for Pair {
-    fn instance(&self, instance: u32) -> String {
-        ["a", "b"][instance as usize].into()
+    fn instance(&self, rank: RankId) -> String {
+        self.rank(rank)
     }
 
-    fn component(&self, instance: u32) -> u32 {
-        instance
+    fn rank(&self, rank: RankId) -> String {
+        ["a", "b"][rank.index()].into()
     }
 
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))> {
+    fn component(&self, rank: RankId) -> u32 {
+        rank.number()
+    }
+
+    fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
         match channel {
-            0 => Some(((0, "a.out".into()), (1, "b.in".into()))),
-            1 => Some(((1, "b.out".into()), (0, "a.in".into()))),
+            0 => Some(((A, "a.out".into()), (B, "b.in".into()))),
+            1 => Some(((B, "b.out".into()), (A, "a.in".into()))),
             _ => None,
         }
     }
@@ -123,7 +131,7 @@ fn a_wait_is_read_back_with_whom_it_was_for() {
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
     a.wait(1000, 50_000, &mut None);
-    recording.gained(0, &a.take(), a.now, &Moment::Tick, &Pair);
+    recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.header, header());
@@ -146,10 +154,10 @@ fn an_instance_that_is_killed_while_it_waits_waits_to_its_end() {
     a.wait(1000, 50_000, &mut None);
     let mut last = a.take();
     last.waits = Some((MESSAGE, a.now + 500));
-    recording.gained(0, &last, a.now + 10_500, &over(), &Pair);
+    recording.gained(A, &last, a.now + 10_500, &over(), &Pair);
     // Nothing that comes later changes it.
     a.wait(0, 1_000_000, &mut None);
-    recording.gained(0, &a.take(), a.now, &Moment::Asked, &Pair);
+    recording.gained(A, &a.take(), a.now, &Moment::Asked, &Pair);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
@@ -165,7 +173,7 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
     let mut a = Waiter::new();
     let mut begun = a.take();
     begun.waits = Some((MESSAGE, a.now + 1000));
-    recording.gained(0, &begun, a.now + 20_000, &Moment::Asked, &Pair);
+    recording.gained(A, &begun, a.now + 20_000, &Moment::Asked, &Pair);
     recording.write().unwrap();
     let shown = place.read();
     assert_eq!(
@@ -173,7 +181,7 @@ fn a_wait_that_was_shown_before_it_was_over_counts_once() {
         (19_000, 0, (19_000, 0))
     );
     a.wait(1000, 50_000, &mut None);
-    recording.gained(0, &a.take(), a.now, &over(), &Pair);
+    recording.gained(A, &a.take(), a.now, &over(), &Pair);
     recording.write().unwrap();
     let timeline = place.read();
     assert_eq!(timeline.lanes[0].sums.waited, 50_000);
@@ -189,14 +197,14 @@ fn a_wait_for_any_that_was_shown_before_it_was_over_counts_once() {
     let any = What { activity: Activity::AnyMessage, id: None };
     for at in [20_000, 40_000] {
         let begun = Gained { waits: Some((any, ZERO + 1000)), ..a.gained.clone() };
-        recording.gained(0, &begun, ZERO + at, &Moment::Asked, &Pair);
+        recording.gained(A, &begun, ZERO + at, &Moment::Asked, &Pair);
     }
     a.wait(1000, 50_000, &mut None);
-    recording.gained(0, &a.take(), a.now, &Moment::Tick, &Pair);
+    recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
     // One that ends in vain counts for none, all of it.
     let mut last = a.take();
     last.sums.push((any, 3000, 1));
-    recording.gained(0, &last, a.now, &over(), &Pair);
+    recording.gained(A, &last, a.now, &over(), &Pair);
     recording.write().unwrap();
     let waits = long_waits(&place.read(), true);
     let sum =
@@ -209,7 +217,7 @@ fn a_long_computation_is_seen_before_it_is_over() {
     let place = Place::new("heartbeat");
     let mut recording = place.record(1 << 20);
     let mut a = Waiter::new();
-    recording.gained(0, &a.take(), ZERO + 60_000_000_000, &Moment::Tick, &Pair);
+    recording.gained(A, &a.take(), ZERO + 60_000_000_000, &Moment::Tick, &Pair);
     recording.write().unwrap();
     assert_eq!(place.read().lanes[0].computing(), 60_000_000_000);
 }
@@ -223,13 +231,13 @@ fn a_file_that_becomes_too_large_is_made_coarser_and_its_sums_stay() {
     for i in 0..20_000 {
         a.wait(300_000, if i == 7777 { 3_000_000_000 } else { 200_000 }, &mut None);
         if i % 100 == 99 {
-            recording.gained(0, &a.take(), a.now, &Moment::Tick, &Pair);
+            recording.gained(A, &a.take(), a.now, &Moment::Tick, &Pair);
             recording.write().unwrap();
             let size = std::fs::metadata(place.run().timeline()).unwrap().len();
             assert!(size <= LIMIT, "{size}");
         }
     }
-    recording.gained(0, &a.take(), a.now, &over(), &Pair);
+    recording.gained(A, &a.take(), a.now, &over(), &Pair);
     recording.write().unwrap();
     let timeline = place.read();
     let lane = &timeline.lanes[0];
@@ -261,8 +269,8 @@ fn sample() -> String {
         a.wait(1000, 50_000 + i, &mut None);
         b.wait(50_000, 10_000, &mut None);
     }
-    recording.gained(0, &a.take(), a.now, &over(), &Pair);
-    recording.gained(1, &b.take(), b.now, &over(), &Pair);
+    recording.gained(A, &a.take(), a.now, &over(), &Pair);
+    recording.gained(B, &b.take(), b.now, &over(), &Pair);
     recording.write().unwrap();
     std::fs::read_to_string(place.run().timeline()).unwrap()
 }
@@ -324,12 +332,12 @@ proptest! {
             // What was lost last is known only by the sums, and the reader looks while the instance computes.
             let moment = if what == 9 { Moment::Asked } else { Moment::Tick };
             if what >= 8 && lost.is_none() {
-                recording.gained(0, &a.take(), a.now, &moment, &Pair);
+                recording.gained(A, &a.take(), a.now, &moment, &Pair);
                 recording.write().unwrap();
             }
         }
         a.gained.ended = a.now + 10;
-        recording.gained(0, &a.take(), a.now + 1000, &over(), &Pair);
+        recording.gained(A, &a.take(), a.now + 1000, &over(), &Pair);
         recording.write().unwrap();
         let timeline = place.read();
         let lane = &timeline.lanes[0];

@@ -5,6 +5,7 @@ use ligament_agent::Awaited;
 use ligament_manager::{
     knots, lasting_waits, stuck, Counters, Lack, Observation, Standing, Wait, Waiting, Way,
 };
+use ligament_wire::{EndpointId, RankId};
 use proptest::prelude::*;
 
 /// By the definition: a set is doomed if each of its members waits and none has a way that leads out of it. Returns
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 fn by_definition(n: usize, waits: &[Wait]) -> (u32, Vec<u32>) {
     let mut ways = vec![None; n];
     for wait in waits {
-        ways[wait.instance as usize] = Some(wait.ways.iter().fold(0u32, |mask, way| mask | 1 << way.on));
+        ways[wait.rank.index()] = Some(wait.ways.iter().fold(0u32, |mask, way| mask | 1 << way.on.number()));
     }
     let doomed =
         |set: u32| (0..n).filter(|i| set & 1 << i != 0).all(|i| ways[i].is_some_and(|ways| ways & !set == 0));
@@ -22,19 +23,19 @@ fn by_definition(n: usize, waits: &[Wait]) -> (u32, Vec<u32>) {
 }
 
 fn mask(waits: &[Wait]) -> u32 {
-    waits.iter().fold(0, |mask, wait| mask | 1 << wait.instance)
+    waits.iter().fold(0, |mask, wait| mask | 1 << wait.rank.number())
 }
 
 const MOST: usize = 9;
 
 fn graphs() -> impl Strategy<Value = (usize, Vec<Wait>)> {
     (1..=MOST).prop_flat_map(|n| {
-        let ways = prop::collection::vec(0..n as u32, 1..4);
+        let ways = prop::collection::vec((0..n).prop_map(RankId::at), 1..4);
         let wait = prop::option::weighted(0.85, ways);
         prop::collection::vec(wait, n).prop_map(move |all| {
             let waits = all.into_iter().enumerate().filter_map(|(i, ways)| {
                 let ways = ways?.into_iter().map(|on| Way { channel: Some(0), on }).collect();
-                Some(Wait { instance: i as u32, lack: Lack::Message, ways, seconds: 0.0 })
+                Some(Wait { rank: RankId::at(i), lack: Lack::Message, ways, seconds: 0.0 })
             });
             (n, waits.collect())
         })
@@ -56,13 +57,13 @@ proptest! {
     }
 }
 
-fn wait(instance: u32, on: &[u32]) -> Wait {
-    let ways = on.iter().map(|&on| Way { channel: Some(instance), on }).collect();
-    Wait { instance, lack: Lack::Message, ways, seconds: 1.0 }
+fn wait(who: u32, on: &[u32]) -> Wait {
+    let ways = on.iter().map(|&on| Way { channel: Some(who), on: RankId::new(on) }).collect();
+    Wait { rank: RankId::new(who), lack: Lack::Message, ways, seconds: 1.0 }
 }
 
 fn members(waits: Vec<Wait>) -> Vec<Vec<u32>> {
-    let names = |knot: ligament_manager::Knot| knot.waits.iter().map(|wait| wait.instance).collect();
+    let names = |knot: ligament_manager::Knot| knot.waits.iter().map(|wait| wait.rank.number()).collect();
     knots(&stuck(waits)).into_iter().map(names).collect()
 }
 
@@ -101,8 +102,9 @@ fn seen(what: Awaited) -> Observation {
 }
 
 /// Two instances, a channel each way: 0 from the first, 1 from the second.
-fn ends(channel: u32) -> Option<(u32, u32)> {
-    [(0, 1), (1, 0)].get(channel as usize).copied()
+fn ends(channel: u32) -> Option<(RankId, RankId)> {
+    let [first, second] = [0, 1].map(RankId::new);
+    [(first, second), (second, first)].get(channel as usize).copied()
 }
 
 fn message(channel: u32) -> Awaited {
@@ -123,7 +125,7 @@ fn a_wait_that_ends_by_itself_frees_those_that_wait_for_it() {
 
 #[test]
 fn one_that_waits_for_slots_is_served_by_a_receiver_that_waits() {
-    assert_eq!(stuck_of(&[seen(Awaited::Slots { endpoint: 1 }), seen(message(0))], true), 0);
+    assert_eq!(stuck_of(&[seen(Awaited::Slots { endpoint: EndpointId::new(1) }), seen(message(0))], true), 0);
     assert_eq!(stuck_of(&[seen(Awaited::Credit { channel: 0, needs: 9 }), seen(message(0))], true), 2);
 }
 

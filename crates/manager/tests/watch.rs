@@ -3,6 +3,7 @@
 
 use ligament_agent::Awaited;
 use ligament_manager::{Counters, Observation, Remedy, Standing, Waiting, Watch};
+use ligament_wire::RankId;
 use proptest::prelude::*;
 
 /// Chance, the same for the same seed (splitmix64, Steele, Lea & Flood 2014).
@@ -221,8 +222,8 @@ impl World {
 
     fn obey(&mut self, remedy: &Remedy) {
         match remedy {
-            Remedy::Ask { round, instances } => {
-                instances.iter().for_each(|&i| self.processes[i as usize].asked = Some(*round));
+            Remedy::Ask { round, ranks } => {
+                ranks.iter().for_each(|one| self.processes[one.index()].asked = Some(*round));
             }
             Remedy::Grow { channel, from, to } => {
                 assert_eq!(self.channels[*channel as usize].budget, *from);
@@ -242,7 +243,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
     let mut dice = Dice(seed);
     let mut world = World::new(script);
     let n = script.programs.len();
-    let ends = script.channels.iter().map(|&(from, to, budget)| ((from as u32, to as u32), budget));
+    let ends = script.channels.iter().map(|&(from, to, budget)| ((RankId::at(from), RankId::at(to)), budget));
     let mut watch = Watch::new(ends);
     // Looks after the last time that anything could happen.
     let (mut quiet, mut looks) = (0, 0);
@@ -257,7 +258,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
         }
         if let Some(Remedy::Deadlock(found)) = remedies.iter().find(|o| matches!(o, Remedy::Deadlock(_))) {
             let doomed: Vec<u32> =
-                found.knot.waits.iter().chain(&found.behind).map(|wait| wait.instance).collect();
+                found.knot.waits.iter().chain(&found.behind).map(|wait| wait.rank.number()).collect();
             let before: Vec<u64> = doomed.iter().map(|&i| world.processes[i as usize].moves).collect();
             for _ in 0..2000 {
                 let one = dice.below(n);
@@ -265,7 +266,7 @@ fn watched(script: &Script, seed: u64, stops: bool) -> Result<Vec<u32>, TestCase
             }
             let after: Vec<u64> = doomed.iter().map(|&i| world.processes[i as usize].moves).collect();
             prop_assert_eq!(before, after, "a false alarm about {:?}", doomed);
-            return Ok(found.knot.waits.iter().map(|wait| wait.instance).collect());
+            return Ok(found.knot.waits.iter().map(|wait| wait.rank.number()).collect());
         }
         if stops && quiet == 0 && dice.one_in(20) {
             let one = dice.below(n);

@@ -4,6 +4,7 @@
 use ligament_agent::{Carrier, Heard};
 use ligament_net::{Event, Net, Tuning};
 use ligament_wire::domains::Carried;
+use ligament_wire::DomainId;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{signal, Signal, SignalKind};
@@ -94,9 +95,9 @@ pub(crate) fn hear(
 pub(crate) fn farewell(
     carrier: &Carrier,
     mut heard: UnboundedReceiver<Heard>,
-    domains: impl Iterator<Item = u32>,
+    domains: impl Iterator<Item = DomainId>,
 ) {
-    let mut left: BTreeSet<u32> = domains.collect();
+    let mut left: BTreeSet<DomainId> = domains.collect();
     left.iter().for_each(|&domain| carrier.end(domain));
     let until = Instant::now() + PARTING;
     let Ok(mut events) = event_loop() else { return };
@@ -105,7 +106,7 @@ pub(crate) fn farewell(
             Ok(Call::Heard(Heard::Path(
                 Event::Ended { domain } | Event::GivenUp { domain, .. } | Event::Gone { domain, .. },
             ))) => {
-                left.remove(&domain);
+                left.remove(&DomainId::new(domain));
             }
             Ok(Call::Heard(_) | Call::HungUp | Call::Nothing) => {}
             Ok(Call::Interrupted) | Err(_) => return,

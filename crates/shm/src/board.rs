@@ -8,6 +8,8 @@ use crate::sync::{AtomicU32, Ordering};
 #[cfg(not(loom))]
 use crate::memory::{Mapping, ShmError};
 #[cfg(not(loom))]
+use ligament_wire::EndpointId;
+#[cfg(not(loom))]
 use rustix::fd::AsFd;
 #[cfg(not(loom))]
 use std::time::Duration;
@@ -270,11 +272,12 @@ impl Board {
         self.head().asymmetric.load(Ordering::Relaxed) != 0
     }
 
-    /// Endpoint `index`'s doorbell, or none if the board has no such line.
+    /// An endpoint's doorbell, or none if the board has no such line.
     #[inline]
-    pub fn doorbell(&self, index: u32) -> Option<&Doorbell> {
+    pub fn doorbell(&self, endpoint: EndpointId) -> Option<&Doorbell> {
+        let index = endpoint.index();
         // SAFETY: the board has a line for each of so many doorbells, by `create` or as `open` has checked.
-        ((index as usize) < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index as usize)) })
+        (index < self.doorbells).then(|| unsafe { self.map.at_checked(64 * (1 + index)) })
     }
 
     /// Whether a core is there for every endpoint that is awake, so that spinning robs nobody.

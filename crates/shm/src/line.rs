@@ -6,6 +6,7 @@ use crate::endpoint::{AgentNotice, Custodian, Foundation, Opened};
 use crate::memory::ShmError;
 use crate::socket::{Frame, Frames, Socket};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
+use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
@@ -166,7 +167,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
         self.tell(&Request::DropSlab { slab })
     }
 
-    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
         let (notice, mut fds) = self.ask(&Request::OpenRing { to, offset, slots })?;
         match (notice, fds.pop_front()) {
             (Notice::Opened { to: opened, inbox, channels, inboxes }, Some(area)) if opened == to => {
@@ -176,7 +177,7 @@ impl<F: Frames> Custodian for AgentLine<F> {
         }
     }
 
-    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+    fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
         let (notice, mut fds) = self.ask(&Request::FetchSlab { of, slab })?;
         match (notice, fds.pop_front()) {
             (Notice::Slab { bytes, .. }, Some(fd)) => Ok((fd, bytes)),

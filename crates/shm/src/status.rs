@@ -4,6 +4,7 @@
 //! between two equal looks at it belongs to one wait.
 
 use crate::timeline::Sums;
+use ligament_wire::EndpointId;
 use std::sync::atomic::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// What an instance does now.
@@ -111,7 +112,7 @@ pub enum Awaits<'a> {
     /// Credit on a channel; a budget of `needs` bytes would do as well.
     Credit { channel: u32, needs: u64 },
     /// Slots of the ring to a peer.
-    Slots { endpoint: u32 },
+    Slots { endpoint: EndpointId },
     /// A block of memory.
     Memory,
 }
@@ -124,7 +125,7 @@ pub enum Awaited {
     /// That the receiver of this channel reads; a budget of `needs` bytes would do as well.
     Credit { channel: u32, needs: u64 },
     /// That this endpoint takes slots of its ring, which it does in any call.
-    Slots { endpoint: u32 },
+    Slots { endpoint: EndpointId },
     /// That a receiver gives memory back.
     Memory,
 }
@@ -189,7 +190,7 @@ impl StatusPage {
         let (kind, detail, needs) = match what {
             Awaits::Message(channels) => (FOR_MESSAGE, write_list(channels, list), 0),
             Awaits::Credit { channel, needs } => (FOR_CREDIT, u64::from(channel), needs),
-            Awaits::Slots { endpoint } => (FOR_SLOTS, u64::from(endpoint), 0),
+            Awaits::Slots { endpoint } => (FOR_SLOTS, u64::from(endpoint.number()), 0),
             Awaits::Memory => (FOR_MEMORY, 0, 0),
         };
         self.waits.store(kind, Ordering::Relaxed);
@@ -389,7 +390,7 @@ impl StatusPage {
                 Awaited::Message { channels: channels.iter().map(|c| c.load(Ordering::Relaxed)).collect() }
             }
             FOR_CREDIT => Awaited::Credit { channel: detail as u32, needs: word(&self.waits_needs) },
-            FOR_SLOTS => Awaited::Slots { endpoint: detail as u32 },
+            FOR_SLOTS => Awaited::Slots { endpoint: EndpointId::new(detail as u32) },
             FOR_MEMORY => Awaited::Memory,
             _ => return None,
         };

@@ -91,7 +91,7 @@ impl Cause {
                 _ => (Activity::AwaitsAny, 0),
             },
             Awaited::Credit { channel, .. } => (Activity::AwaitsCredit, *channel),
-            Awaited::Slots { endpoint } => (Activity::AwaitsSlots, *endpoint),
+            Awaited::Slots { endpoint } => (Activity::AwaitsSlots, endpoint.number()),
             Awaited::Memory => (Activity::AwaitsMemory, 0),
         };
         Cause { activity, id }

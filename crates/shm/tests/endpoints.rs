@@ -10,7 +10,8 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::{
-    array_head, ArrayKind, ArrayRef, DType, Encoder, Header, HeaderWords, Kind, Order, Value, ValueRef,
+    array_head, ArrayKind, ArrayRef, DType, Encoder, EndpointId, Header, HeaderWords, Kind, Order, Value,
+    ValueRef,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -460,7 +461,7 @@ fn what_is_meant_for_an_endpoint_that_has_ended_is_dropped() {
     let domain = one_way(10_000, PLENTY);
     let mut sender = domain.endpoint(0);
     send_numbers(&mut sender, &[0], &numbers(1000, 0)).unwrap();
-    domain.tell(0, AgentNotice::PeerEnded(1));
+    domain.tell(0, AgentNotice::PeerEnded(EndpointId::new(1)));
     for i in 0..100 {
         send_numbers(&mut sender, &[0], &numbers(1000, i)).unwrap();
     }
@@ -675,7 +676,7 @@ fn a_large_array_is_received_while_it_is_still_being_sent() {
     }
     ended.store(true, Ordering::SeqCst);
     drop(receiver);
-    domain.tell(0, AgentNotice::PeerEnded(1));
+    domain.tell(0, AgentNotice::PeerEnded(EndpointId::new(1)));
     sender.join().unwrap();
 }
 

@@ -12,7 +12,7 @@ use ligament_shm::ring::Announcement;
 use ligament_shm::slab::packed;
 use ligament_shm::status::{now, State};
 use ligament_shm::{Endpoint, ShmError};
-use ligament_wire::{array_head, DType, HeaderWords, Order, Value};
+use ligament_wire::{array_head, DType, EndpointId, HeaderWords, Order, Value};
 use std::ops::Range;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
@@ -120,7 +120,7 @@ fn a_slab_that_its_sender_gave_back_is_unmapped_while_views_of_others_are_held()
         drop(receive(&mut to));
     }
     let given_back = |to: &mut Endpoint<Line>, slab: u32| {
-        domain.tell(1, AgentNotice::SlabDropped { of: 0, slab });
+        domain.tell(1, AgentNotice::SlabDropped { of: EndpointId::new(0), slab });
         assert!(!to.poll(0).unwrap());
     };
     let before = mapped(LEN);

@@ -9,7 +9,7 @@ use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::ring::Announcement;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
-use ligament_wire::{array_head, flags, DType, Header, HeaderWords, Kind, Order, Value};
+use ligament_wire::{array_head, flags, DType, EndpointId, Header, HeaderWords, Kind, Order, Value};
 use proptest::prelude::*;
 
 fn domain() -> Domain {
@@ -126,7 +126,8 @@ fn a_ring_that_cannot_be_is_refused() {
         let domain = domain();
         domain.wrong_sender(0, 64);
         let fd = ligament_shm::memory::create("other", 4096).unwrap();
-        domain.tell(1, AgentNotice::RingOpened { from: 0, outbox: fd, offset, slots, inbox: 0 });
+        domain
+            .tell(1, AgentNotice::RingOpened { from: EndpointId::new(0), outbox: fd, offset, slots, inbox: 0 });
         let got = domain.endpoint(1).receive(0, Some(now() + 1_000_000)).map(|_| ());
         assert!(matches!(got, Err(ShmError::Malformed(_) | ShmError::System { .. })), "{got:?}");
     }

@@ -2,6 +2,7 @@
 //! Frames are `[u32 length][u32 descriptors][CBOR]`; descriptors travel beside the frame. Fields are numbered, so
 //! that later versions may add some; both ends check `PROTOCOL` first.
 
+use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
 use minicbor::{Decode, Encode};
 
@@ -62,7 +63,7 @@ pub enum Request {
     #[n(1)]
     OpenRing {
         #[n(0)]
-        to: u32,
+        to: EndpointId,
         #[n(1)]
         offset: u64,
         #[n(2)]
@@ -84,7 +85,7 @@ pub enum Request {
     #[n(4)]
     FetchSlab {
         #[n(0)]
-        of: u32,
+        of: EndpointId,
         #[n(1)]
         slab: u32,
     },
@@ -97,7 +98,7 @@ pub enum Request {
         text: String,
         /// Of one of the instances that a process runs together, by its number in the run.
         #[n(2)]
-        of: Option<u32>,
+        of: Option<RankId>,
     },
     /// I am done; all my conduits have been ended.
     #[n(6)]
@@ -109,7 +110,7 @@ pub enum Request {
         why: String,
         /// Which of the instances that a process runs together, by its number in the run.
         #[n(1)]
-        of: Option<u32>,
+        of: Option<RankId>,
     },
     /// A client's question about the run; `token` is the run's. Answered by `Answer`.
     #[n(8)]
@@ -185,7 +186,7 @@ pub enum Notice {
     #[n(2)]
     Opened {
         #[n(0)]
-        to: u32,
+        to: EndpointId,
         /// Which inbox of the reader's area is ours.
         #[n(1)]
         inbox: u32,
@@ -210,7 +211,7 @@ pub enum Notice {
     #[n(5)]
     Slab {
         #[n(0)]
-        of: u32,
+        of: EndpointId,
         #[n(1)]
         slab: u32,
         #[n(2)]
@@ -220,7 +221,7 @@ pub enum Notice {
     #[n(6)]
     RingOpened {
         #[n(0)]
-        from: u32,
+        from: EndpointId,
         #[n(1)]
         offset: u64,
         #[n(2)]
@@ -232,7 +233,7 @@ pub enum Notice {
     #[n(7)]
     SlabDropped {
         #[n(0)]
-        of: u32,
+        of: EndpointId,
         #[n(1)]
         slab: u32,
     },
@@ -254,7 +255,7 @@ pub enum Notice {
     #[n(11)]
     PeerEnded {
         #[n(0)]
-        endpoint: u32,
+        endpoint: EndpointId,
     },
     /// If you wait, look once more for what you wait for, and note this round on your status page if it has not come.
     #[n(12)]
@@ -301,7 +302,7 @@ pub struct ChannelInfo {
     pub slot: Option<u32>,
     /// The endpoint at the other end.
     #[n(3)]
-    pub peer: u32,
+    pub peer: EndpointId,
     /// Where the receiver returns credit: its index among the receiver's incoming channels.
     #[n(4)]
     pub credit: u32,
@@ -337,7 +338,7 @@ pub struct Light {
 pub struct Member {
     /// Its number in the run.
     #[n(0)]
-    pub number: u32,
+    pub number: RankId,
     /// Such as `micro[3]`.
     #[n(1)]
     pub name: String,
@@ -386,7 +387,7 @@ pub struct InnerEnd {
 pub struct Welcome {
     /// Its number in the domain: its line on the board.
     #[n(0)]
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// Incoming channels and inboxes of its area.
     #[n(1)]
     pub channels: u32,
@@ -415,6 +416,20 @@ pub struct Welcome {
     /// Whether the agent understands `Request::Used`; those before it do not say.
     #[n(11)]
     pub hears_use: Option<bool>,
+    /// Which of its instance's ranks it is, where these speak each for itself.
+    #[n(12)]
+    pub rank: Option<Rank>,
+}
+
+/// One of the ranks of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Rank {
+    /// From 0 on.
+    #[n(0)]
+    pub number: u32,
+    /// How many there are.
+    #[n(1)]
+    pub of: u32,
 }
 
 /// Writes a control message.

@@ -12,6 +12,7 @@ mod error;
 mod gather;
 mod header;
 mod layout;
+mod number;
 mod parts;
 pub mod peek;
 #[allow(unsafe_code)]
@@ -25,6 +26,7 @@ pub use encode::{array_head, Encoder, Plan};
 pub use error::WireError;
 pub use header::{flags, Header, HeaderWords, Kind, HEADER_BYTES, VERSION};
 pub use layout::{align_part, head_len, MAX_BODY, PART_ALIGN};
+pub use number::{rank_name, DomainId, EndpointId, InstanceId, RankId, Ranks};
 pub use sys::{Bytes, Keeper};
 pub use value::{Array, ArrayKind, ArrayMeta, DType, Element, Order, SettingValue, Value, MAX_DIMS};
 

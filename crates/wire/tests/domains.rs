@@ -4,6 +4,7 @@
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::*;
 use ligament_wire::peek::{Entry, Sight};
+use ligament_wire::{DomainId, InstanceId, Ranks};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::path::{Component, Path};
@@ -30,8 +31,17 @@ fn sight() -> impl Strategy<Value = Sight> {
     ]
 }
 
+fn instance() -> impl Strategy<Value = InstanceId> {
+    prop_oneof![0..4u32, any::<u32>()].prop_map(InstanceId::new)
+}
+
+fn extent() -> Extent {
+    let placement = [0, 1, 1].map(DomainId::new).to_vec();
+    Extent { placement, ranks: Ranks::new([1, 1, 1]), channels: 2, inputs: 2 }
+}
+
 fn from_agent() -> impl Strategy<Value = FromAgent> {
-    let piece = (0..4u32, path(), part()).prop_map(|(instance, path, part)| Piece { instance, path, part });
+    let piece = (instance(), path(), part()).prop_map(|(instance, path, part)| Piece { instance, path, part });
     prop_oneof![
         vec(piece, 0..3).prop_map(FromAgent::Files),
         vec(0..4u32, 0..4).prop_map(FromAgent::Wants),
@@ -43,14 +53,14 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
 }
 
 fn from_head() -> impl Strategy<Value = FromHead> {
-    let look = (any::<u64>(), any::<u32>(), path(), any::<u64>(), any::<u32>());
+    let look = (any::<u64>(), instance(), path(), any::<u64>(), any::<u32>());
     prop_oneof![
         (any::<u32>(), part()).prop_map(|(input, part)| FromHead::Input { input, part }),
         Just(FromHead::Start),
         look.prop_map(|(ticket, instance, path, offset, most)| {
             FromHead::Look(Look { ticket, instance, path, offset, most })
         }),
-        (any::<u32>(), path()).prop_map(|(instance, path)| FromHead::NotWritten { instance, path }),
+        (instance(), path()).prop_map(|(instance, path)| FromHead::NotWritten { instance, path }),
     ]
 }
 
@@ -77,11 +87,10 @@ proptest! {
 
     #[test]
     fn nothing_that_was_checked_names_what_is_not_the_domains_or_leads_elsewhere(said in from_agent()) {
-        let extent = Extent { placement: vec![0, 1, 1], channels: 0, inputs: 2 };
-        if extent.check(1, &said).is_ok() {
+        if extent().check(DomainId::new(1), &said).is_ok() {
             match said {
                 FromAgent::Files(pieces) => for piece in pieces {
-                    prop_assert!(piece.instance == 1 || piece.instance == 2);
+                    prop_assert!([1, 2].contains(&piece.instance.number()));
                     prop_assert!(leads_below(&piece.path), "{:?}", piece.path);
                 },
                 FromAgent::Wants(inputs) => prop_assert!(inputs.len() <= 2 && inputs.iter().all(|&input| input < 2)),
@@ -92,9 +101,8 @@ proptest! {
 
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in vec(any::<u8>(), 0..300)) {
-        let extent = Extent { placement: vec![0, 1, 1], channels: 2, inputs: 2 };
         if let Ok(said) = from_bytes::<FromAgent>(&bytes) {
-            let _ = extent.check(1, &said);
+            let _ = extent().check(DomainId::new(1), &said);
         }
         let _ = from_bytes::<FromHead>(&bytes);
     }

@@ -12,6 +12,7 @@ use ligament_agent::{
 use ligament_shm::line::Identity;
 use ligament_shm::socket::Frame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
+use ligament_wire::{EndpointId, RankId};
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 
@@ -58,7 +59,7 @@ pub struct Agent {
 impl Agent {
     /// The agent of a script; `missing` are instances whose program does not exist.
     pub fn new(script: &Script, missing: Vec<bool>, mut random: Random) -> Agent {
-        let n = script.plan.instances.len();
+        let n = script.programs.len();
         let ledger = Ledger::for_run(script.plan.memory);
         let mut secret = random.split();
         let core = Core::new(script.plan.clone(), ledger, USER, "@stage".into(), || secret.next().to_string());
@@ -82,7 +83,7 @@ impl Agent {
 
     /// What an instance finds in its environment.
     pub fn identity(&self, who: u32) -> Identity {
-        let [agent, instance, token] = self.core.environment(who).map(|(_, value)| value);
+        let [agent, instance, token] = self.core.environment(EndpointId::new(who)).map(|(_, value)| value);
         Identity { agent, instance, token }
     }
 
@@ -101,8 +102,9 @@ impl Agent {
 
     /// What is seen of an instance.
     pub fn page(&self, who: u32) -> InstanceView {
-        let (phase, pid) = self.core.instance(who);
-        InstanceView { phase, pid, speaker: self.core.speaker(who), status: self.custody.status(who) }
+        let rank = RankId::new(who);
+        let (phase, pid) = self.core.rank(rank);
+        InstanceView { phase, pid, speaker: self.core.speaker(rank), status: self.custody.status(rank) }
     }
 
     /// The manager reads a page, and after the last one says what is to be done.
@@ -136,7 +138,7 @@ impl Agent {
         };
         let found = self.manager.logic.deadlock().expect("it has said so");
         for wait in found.knot.waits.iter().chain(&found.behind) {
-            let who = wait.instance as usize;
+            let who = wait.rank.index();
             if shared.moved[who] != before[who] {
                 shared.accuse(format!("part{who} was called dead, and went on"));
             }
@@ -187,7 +189,7 @@ impl Agent {
 
     /// An instance's process is gone. What it had said comes before that.
     pub fn exits(&mut self, who: u32, exit: Exit, clean: bool, shared: &mut Shared) {
-        if self.core.link_of(who).is_some() || !self.accepted[who as usize] {
+        if self.core.link_of(EndpointId::new(who)).is_some() || !self.accepted[who as usize] {
             while let Some(what) = shared.up[who as usize].pop_front() {
                 self.take(who, what, shared);
             }
@@ -196,7 +198,7 @@ impl Agent {
         if !clean {
             self.fault(Fault::Of(who));
         }
-        let actions = self.core.exited(who, exit);
+        let actions = self.core.exited(EndpointId::new(who), exit);
         self.act(actions, shared);
     }
 
@@ -251,9 +253,10 @@ impl Agent {
                     self.core.closed(link);
                 }
             }
-            Action::Start { instance } => self.start(instance, shared),
+            Action::Start { endpoint } => self.start(endpoint.number(), shared),
             Action::Watch { .. } | Action::Ask { .. } => unreachable!("no instance is by hand, nobody asks"),
-            Action::Push { instance: who, push } => {
+            Action::Push { endpoint, push } => {
+                let who = endpoint.number();
                 shared.tell(|| format!("agent pushes part{who}: {push:?}"));
                 let delay = self.random.scaled(MS);
                 shared.post(
@@ -289,15 +292,15 @@ impl Agent {
         }
         if self.missing[who as usize] {
             self.fault(Fault::Of(who));
-            let actions = self.core.not_started(who, "there is no such program".into());
+            let actions = self.core.not_started(EndpointId::new(who), "there is no such program".into());
             return self.act(actions, shared);
         }
-        self.core.started(who, 100 + who);
+        self.core.started(EndpointId::new(who), 100 + who);
         let delay = self.random.scaled(500 * US);
         shared.post(delay, Event::Starts { who });
     }
 
-    fn call(&self, endpoint: u32) {
+    fn call(&self, endpoint: EndpointId) {
         if let Some(bell) = self.custody.board().doorbell(endpoint) {
             bell.call();
         }

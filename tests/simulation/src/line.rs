@@ -7,6 +7,7 @@ use ligament_shm::endpoint::{AgentNotice, Opened};
 use ligament_shm::line::AgentLine;
 use ligament_shm::socket::{Frame, Frames};
 use ligament_shm::{Custodian, ShmError};
+use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
@@ -94,11 +95,11 @@ impl Custodian for Line {
         self.agent.drop_slab(slab)
     }
 
-    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
         self.agent.open_ring(to, offset, slots)
     }
 
-    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+    fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
         self.agent.fetch_slab(of, slab)
     }
 

@@ -4,29 +4,39 @@
 use crate::random::Random;
 use crate::script::Script;
 use ligament_agent::plan::End;
+use ligament_agent::wiring::Wiring;
 use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Report};
 use ligament_manager::{Deed, Level, Manager, MessageMemory, Names, RunRecord};
+use ligament_wire::RankId;
 
 /// What the parts of a simulated run are called.
-pub struct Parts(pub Plan);
+pub struct Parts(Plan, Wiring);
 
 impl Parts {
-    fn port(&self, end: End) -> (u32, String) {
-        let instance = &self.0.instances[end.instance as usize];
-        (end.instance, format!("{}.{}", instance.name, instance.ports[end.port as usize].name))
+    /// Those of a plan.
+    pub fn of(plan: &Plan) -> Parts {
+        Parts(plan.clone(), plan.wiring())
+    }
+
+    fn port(&self, end: End) -> (RankId, String) {
+        (end.rank, self.1.end_name(&self.0, end))
     }
 }
 
 impl Names for Parts {
-    fn instance(&self, instance: u32) -> String {
-        self.0.instances[instance as usize].name.clone()
+    fn instance(&self, rank: RankId) -> String {
+        self.1.instance(&self.0, rank).name.clone()
     }
 
-    fn component(&self, instance: u32) -> u32 {
-        instance
+    fn rank(&self, rank: RankId) -> String {
+        self.1.name(&self.0, rank)
     }
 
-    fn ends(&self, channel: u32) -> Option<((u32, String), (u32, String))> {
+    fn component(&self, rank: RankId) -> u32 {
+        self.1.ranks().instance(rank).number()
+    }
+
+    fn ends(&self, channel: u32) -> Option<((RankId, String), (RankId, String))> {
         let channel = &self.0.channels[channel as usize];
         Some((self.port(channel.from), self.port(channel.to)))
     }
@@ -47,7 +57,7 @@ impl Desk {
     /// Of a script's run.
     pub fn new(script: &Script, random: Random) -> Desk {
         Desk {
-            logic: Manager::new(&script.plan, Parts(script.plan.clone())),
+            logic: Manager::new(&script.plan, Parts::of(&script.plan)),
             log: Vec::new(),
             pages: Vec::new(),
             threads: script.manners.iter().map(|manners| manners.threads).collect(),

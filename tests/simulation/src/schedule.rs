@@ -7,6 +7,7 @@ use crate::script::{Script, Trouble, MS};
 use crate::stage::{Actor, Cue, Ending, Event, Handover, Shared, Upward};
 use crate::verdict;
 use ligament_agent::Exit;
+use ligament_wire::EndpointId;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -35,6 +36,8 @@ pub struct Account {
     pub troubles: usize,
     /// How often a budget grew.
     pub grown: usize,
+    /// How many instances had several ranks.
+    pub ranks: usize,
     /// How often an instance slept for as long as it wanted.
     pub slept_out: u64,
 }
@@ -74,7 +77,7 @@ struct Director<'s> {
 pub fn run(seed: u64, tells: bool) -> Account {
     let mut random = Random::new(seed ^ 0x6c69_6761_6d65_6e74);
     let script = Script::new(&mut random);
-    let n = script.plan.instances.len();
+    let n = script.programs.len();
     let shared = Shared::new(n, random.split(), script.restless, script.latency, tells);
     let shared = Arc::new(Mutex::new(shared));
     let missing =
@@ -335,7 +338,7 @@ impl Director<'_> {
             let Whereabouts::Waits(why) = player.place else { continue };
             let ready = match why {
                 Handover::Sleeps { seen, .. } => {
-                    let bell = self.agent.custody.board().doorbell(who as u32);
+                    let bell = self.agent.custody.board().doorbell(EndpointId::at(who));
                     bell.expect("the board has a line for each").has_rung(seen)
                 }
                 Handover::Listens => !shared.down[who].is_empty() || shared.closed[who] || shared.agent_gone,
@@ -369,6 +372,7 @@ impl Director<'_> {
             end: if shared.agent_gone { "agent gone" } else { verdict::name(self.agent.core.ending()) },
             troubles: self.script.troubles.len(),
             grown: self.agent.manager.grown(),
+            ranks: self.script.plan.instances.iter().filter(|instance| instance.ranks.is_some()).count(),
             slept_out: shared.slept_out,
         }
     }

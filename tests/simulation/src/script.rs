@@ -8,6 +8,7 @@ use crate::truth::Truth;
 use ligament_agent::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Exit;
 use ligament_model::Operator;
+use ligament_wire::RankId;
 use std::collections::VecDeque;
 
 /// µs and ms of virtual time, in ns.
@@ -164,6 +165,8 @@ impl Script {
             clogged: *random.of(&[0, 0, 10, 40]),
             latency: *random.of(&[US, 50 * US, 5 * MS]),
         };
+        let mut own = Random::new(random.clone().next());
+        as_ranks(&mut script.plan, |_, _| true, &mut own);
         script.write_programs(&pairs, huge, in_step, random);
         script.add_lingering(random);
         let too_early = !short_of_memory && random.percent(35);
@@ -291,7 +294,7 @@ impl Script {
         }
         for _ in 0..random.between(1, 3) {
             let channel = random.below(self.plan.channels.len() as u64) as u32;
-            let reader = self.plan.channels[channel as usize].to.instance as usize;
+            let reader = self.plan.channels[channel as usize].to.rank.index();
             let program = &mut self.programs[reader];
             // A channel that has ended is waited for no more.
             let end = program.iter().position(|step| matches!(step, Step::ReceiveEnd { .. }));
@@ -396,7 +399,7 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
                 implicit: false,
                 resizable: false,
             });
-            End { instance, port: ports.len() as u32 - 1, slot: None }
+            End { rank: RankId::new(instance), port: ports.len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         channels.push(PlannedChannel { from, to, budget, limit: None });
@@ -411,6 +414,34 @@ fn plan(n: u32, pairs: &[(u32, u32)], budgets: &[u64], memory: u64, random: &mut
     let pinned_limit = if random.percent(10) { Some(random.scaled(100_000)) } else { None };
     let run = "simulated".into();
     Plan { run, instances, channels, memory: Some(memory), pinned_limit, timeline: true, ..Plan::default() }
+}
+
+/// Makes some that follow each other, and may be `together`, ranks of one instance: nothing changes for them
+/// but what they are called.
+pub fn as_ranks(plan: &mut Plan, together: impl Fn(usize, usize) -> bool, random: &mut Random) {
+    if !random.percent(40) {
+        return;
+    }
+    // Which of the ports of its instance are its own: from this one on.
+    let mut offsets = Vec::new();
+    let mut instances: Vec<PlannedInstance> = Vec::new();
+    for (i, alone) in std::mem::take(&mut plan.instances).into_iter().enumerate() {
+        match instances.last_mut().filter(|_| together(i - 1, i) && random.percent(50)) {
+            Some(instance) => {
+                offsets.push(instance.ports.len() as u32);
+                instance.ports = instance.ports.iter().chain(alone.ports.iter()).cloned().collect();
+                instance.ranks = Some(instance.ranks.unwrap_or(1) + 1);
+            }
+            None => {
+                offsets.push(0);
+                instances.push(alone);
+            }
+        }
+    }
+    plan.instances = instances;
+    for end in plan.channels.iter_mut().flat_map(|channel| [&mut channel.from, &mut channel.to]) {
+        end.port += offsets[end.rank.index()];
+    }
 }
 
 fn manners(random: &mut Random) -> Manners {

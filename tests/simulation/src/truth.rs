@@ -20,7 +20,7 @@ impl Truth {
         while (0..script.programs.len()).any(|me| play.goes_on(me)) {}
         let waits: Vec<_> = (0..script.programs.len()).map(|me| play.waits(me)).collect();
         let senders = |channels: &Vec<u32>| {
-            channels.iter().fold(0u32, |set, &c| set | 1 << script.plan.channels[c as usize].from.instance)
+            channels.iter().fold(0u32, |set, &c| set | 1 << script.plan.channels[c as usize].from.rank.number())
         };
         let on: Vec<Option<u32>> = waits.iter().map(|wait| wait.as_ref().map(senders)).collect();
         let members = |set: u32| (0..on.len()).filter(move |i| set & 1 << i != 0);
@@ -73,7 +73,7 @@ impl Play<'_> {
     }
 
     fn is_there(&self, me: usize, channel: u32) -> bool {
-        let sender = self.script.plan.channels[channel as usize].from.instance as usize;
+        let sender = self.script.plan.channels[channel as usize].from.rank.index();
         match self.step(me) {
             Some(Step::ReceiveEnd { .. }) => self.step(sender).is_none(),
             _ => self.under_way[channel as usize] > 0,

@@ -9,6 +9,7 @@ use ligament_manager::{Lack, Level, Standing};
 use ligament_shm::area::{Front, Inbox, Layout};
 use ligament_shm::memory::Mapping;
 use ligament_shm::ring::{BODY_BYTES, SLOT_BYTES};
+use ligament_wire::{EndpointId, RankId};
 use std::sync::atomic::Ordering;
 
 /// Blocks of one sender that are looked at.
@@ -53,9 +54,9 @@ pub fn name(outcome: Option<&Outcome>) -> &'static str {
 /// That each letter was the next of its channel was checked when it came; that it was sent at all is checked here.
 fn received_is_what_was_sent(script: &Script, progress: &[Progress], wrong: &mut Vec<String>) {
     for (number, channel) in script.plan.channels.iter().enumerate() {
-        let received = progress[channel.to.instance as usize].channels[number].received;
+        let received = progress[channel.to.rank.index()].channels[number].received;
         // A crash may have come between a letter's publication and the return of its call.
-        let sender = &progress[channel.from.instance as usize];
+        let sender = &progress[channel.from.rank.index()];
         let sent = sender.channels[number].sent + usize::from(!sender.finished);
         if received > sent {
             wrong.push(format!("{received} letters were received on channel {number}, and {sent} sent"));
@@ -67,9 +68,11 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
     let outcome = agent.core.ending();
     let fits = match (agent.first_fault, outcome) {
         (None, Some(Outcome::Done)) | (Some(Fault::Stop), Some(Outcome::Stopped)) => true,
-        (Some(Fault::Of(culprit)), Some(Outcome::Failed(failure))) => failure.instance == Some(culprit),
+        (Some(Fault::Of(culprit)), Some(Outcome::Failed(failure))) => {
+            failure.rank == Some(RankId::new(culprit))
+        }
         (Some(Fault::Deadlock), Some(Outcome::Failed(failure))) => {
-            failure.instance.is_none() && failure.what.starts_with("deadlock: ")
+            failure.rank.is_none() && failure.what.starts_with("deadlock: ")
         }
         _ => false,
     };
@@ -100,7 +103,7 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
     let Some(found) = agent.manager.logic.deadlock() else {
         return;
     };
-    let knot = found.knot.waits.iter().fold(0u32, |set, wait| set | 1 << wait.instance);
+    let knot = found.knot.waits.iter().fold(0u32, |set, wait| set | 1 << wait.rank.number());
     if !truth.knots.contains(&knot) {
         wrong
             .push(format!("the knot {knot:b} was named, and there are {:?} in {:?}", truth.knots, truth.waits));
@@ -108,10 +111,10 @@ fn deadlocks_are_told_from_slowness(script: &Script, agent: &Agent, wrong: &mut 
     for wait in &found.knot.waits {
         let mut channels: Vec<u32> = wait.ways.iter().filter_map(|way| way.channel).collect();
         channels.sort_unstable();
-        let mut due = truth.waits[wait.instance as usize].clone().unwrap_or_default();
+        let mut due = truth.waits[wait.rank.index()].clone().unwrap_or_default();
         due.sort_unstable();
         if wait.lack != Lack::Message || channels != due {
-            wrong.push(format!("part{} waits for a message on {due:?}, and {wait:?} was named", wait.instance));
+            wrong.push(format!("part{} waits for a message on {due:?}, and {wait:?} was named", wait.rank));
         }
     }
 }
@@ -121,10 +124,10 @@ fn consequences_are_not_told_as_causes(agent: &mut Agent, wrong: &mut Vec<String
     let Some(outcome) = agent.core.ending().cloned() else {
         return;
     };
-    let pages: Vec<_> = (0..agent.core.plan().instances.len() as u32).map(|who| agent.page(who)).collect();
+    let pages: Vec<_> = (0..agent.core.wiring().ranks().count() as u32).map(|who| agent.page(who)).collect();
     let record = agent.manager.conclude(&outcome, &pages, 0);
     let culprit = match agent.first_fault {
-        Some(Fault::Of(who)) => Some(agent.core.plan().instances[who as usize].name.clone()),
+        Some(Fault::Of(who)) => Some(agent.core.wiring().name(agent.core.plan(), RankId::new(who))),
         _ => None,
     };
     for (level, who, text) in &agent.manager.log {
@@ -165,7 +168,7 @@ fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<Str
         }
     }
     for (number, channel) in script.plan.channels.iter().enumerate() {
-        let (from, to) = (channel.from.instance as usize, channel.to.instance as usize);
+        let (from, to) = (channel.from.rank.index(), channel.to.rank.index());
         let (sent, received) = (progress[from].channels[number], progress[to].channels[number]);
         let (all, wanted) = (script.sent[number].len(), script.wanted[number]);
         if (sent.sent, received.received, sent.end_sent) != (all, wanted, true) {
@@ -178,7 +181,8 @@ fn everybody_got_all(script: &Script, progress: &[Progress], wrong: &mut Vec<Str
 
 /// All credit of what a reader received is returned, and every block that it had is released.
 fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me: u32, wrong: &mut Vec<String>) {
-    let wiring = agent.core.wiring();
+    let (wiring, who) = (agent.core.wiring(), me as usize);
+    let me = EndpointId::new(me);
     let senders = wiring.senders(me).to_vec();
     let layout = Layout { channels: wiring.incoming(me), inboxes: senders.len() as u32, rows: 0 };
     let incoming = wiring.receives(agent.core.plan(), me);
@@ -193,7 +197,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
         Some(body_len(letter)).filter(|&len| lent || len > BODY_BYTES as u64)
     };
     for info in &incoming {
-        let passed = progress[me as usize].channels[info.id as usize];
+        let passed = progress[who].channels[info.id as usize];
         let letters = script.sent[info.id as usize].iter().take(passed.received);
         let letters: u64 = letters.map(|&letter| slot + in_slab(letter).unwrap_or(0)).sum();
         let due = letters + if passed.end_received { slot } else { 0 };
@@ -218,7 +222,7 @@ fn credit_is_back(script: &Script, agent: &mut Agent, progress: &[Progress], me:
         let due = from_it.flat_map(|info| &script.sent[info.id as usize]).filter(|&&l| in_slab(l).is_some());
         let due = due.count() as u32;
         if released != due {
-            wrong.push(format!("part{me} released {released} blocks of part{sender}, and had {due}"));
+            wrong.push(format!("part{who} released {released} blocks of part{sender}, and had {due}"));
         }
     }
 }

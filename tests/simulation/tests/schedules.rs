@@ -36,12 +36,14 @@ fn summary(accounts: &[Account]) -> String {
     let ends: Vec<String> = ends.iter().map(|(end, count)| format!("{count} {end}")).collect();
     let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
     format!(
-        "{} schedules ({}): {} letters received in {} moves; {} budgets grown; {} time-outs of sleep",
+        "{} schedules ({}): {} letters received in {} moves; {} budgets grown; {} with ranks; {} \
+         time-outs of sleep",
         accounts.len(),
         ends.join(", "),
         sum(|a| a.received),
         sum(|a| a.moves),
         sum(|a| a.grown as u64),
+        accounts.iter().filter(|account| account.ranks > 0).count(),
         sum(|a| a.slept_out)
     )
 }
@@ -62,7 +64,9 @@ fn every_schedule_holds_to_the_rules() {
             "no budget had to grow"
         );
         for end in ["done", "failed", "deadlocked", "stopped", "agent gone"] {
-            assert!(accounts.iter().any(|account| account.end == end), "no schedule ended as \"{end}\"");
+            let ended = || accounts.iter().filter(|account| account.end == end);
+            assert!(ended().count() > 0, "no schedule ended as \"{end}\"");
+            assert!(ended().any(|account| account.ranks > 0), "none with ranks ended as \"{end}\"");
         }
     }
     let mut failed: Vec<&Account> = accounts.iter().filter(|account| !account.wrong.is_empty()).collect();

@@ -9,6 +9,7 @@ use ligament_agent::{
 use ligament_carrier::Event;
 use ligament_launch::{Command, Environment};
 use ligament_net::{Invitation, Listen, Listener, Net, Tuning};
+use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -46,9 +47,9 @@ fn write_whole(path: &Path, text: &str) {
 
 /// `directory` has the model, the placement (the domain of each instance), and the invitation. Each domain writes where it
 /// listens to `address-N`; where it is reached stands in `reach-N`.
-fn domain(directory: &Path, me: u32) -> Outcome {
+fn domain(directory: &Path, me: DomainId) -> Outcome {
     let mut guard = Guard::start(|loss| eprintln!("{}", loss.how())).unwrap();
-    let domain_of: Vec<u32> = std::fs::read_to_string(directory.join("placement"))
+    let domain_of: Vec<DomainId> = std::fs::read_to_string(directory.join("placement"))
         .unwrap()
         .split_whitespace()
         .map(|number| number.parse().unwrap())
@@ -57,10 +58,10 @@ fn domain(directory: &Path, me: u32) -> Outcome {
     let model = model.configuration.expand().unwrap_or_else(|problems| panic!("{problems:?}"));
     let plan = Plan::of(&model, "spread").unwrap();
     assert_eq!(plan.instances.len(), domain_of.len());
-    let domains = domain_of.iter().max().unwrap() + 1;
+    let domains = DomainId::first(domain_of.iter().max().unwrap().index() + 1);
 
     let invitation = Invitation::read(&directory.join("invitation")).unwrap();
-    let mut net = Net::new(invitation.keys.clone(), me, invitation.encrypt, Tuning::default());
+    let mut net = Net::new(invitation.keys.clone(), me.number(), invitation.encrypt, Tuning::default());
     let address = Some("127.0.0.1".parse().unwrap());
     let listener = Listener::bind(&Listen { address, ..Listen::default() }).unwrap();
     let addresses: Vec<String> = listener.addresses().iter().map(SocketAddr::to_string).collect();
@@ -68,13 +69,13 @@ fn domain(directory: &Path, me: u32) -> Outcome {
     net.listen(listener);
     let (carrier, mut heard) = Carrier::start(net).unwrap();
     // The lower number listens, the higher one dials.
-    (me + 1..domains).for_each(|other| carrier.expect(other));
-    for other in 0..me {
+    domains.clone().skip(me.index() + 1).for_each(|other| carrier.expect(other));
+    for other in DomainId::first(me.index()) {
         let reach = await_file(&directory.join(format!("reach-{other}")));
         carrier.dial(other, reach.lines().map(|line| line.parse().unwrap()).collect(), 2);
     }
 
-    let others: BTreeSet<u32> = (0..domains).filter(|&other| other != me).collect();
+    let others: BTreeSet<DomainId> = domains.filter(|&other| other != me).collect();
     let names = plan.instances.iter().map(|instance| instance.name.clone()).collect();
     let mut stage = Stage { directory: directory.to_owned(), names, waiting_for: others.clone() };
     let elsewhere = Elsewhere { carrier: &carrier, heard: &mut heard, domain_of: &domain_of, me };
@@ -93,7 +94,7 @@ fn domain(directory: &Path, me: u32) -> Outcome {
     while !left.is_empty() {
         let heard = heard.blocking_recv().unwrap();
         if let Heard::Path(Event::Ended { domain } | Event::GivenUp { domain, .. }) = heard {
-            left.remove(&domain);
+            left.remove(&DomainId::new(domain));
         }
     }
     outcome
@@ -104,7 +105,7 @@ struct Stage {
     directory: PathBuf,
     names: Vec<String>,
     /// Domains that have not said that they are done.
-    waiting_for: BTreeSet<u32>,
+    waiting_for: BTreeSet<DomainId>,
 }
 
 impl Host for Stage {
@@ -113,7 +114,8 @@ impl Host for Stage {
     fn start(
         &mut self,
         guard: &mut Guard,
-        instance: u32,
+        endpoint: EndpointId,
+        instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String> {
         let mut all = Environment::inherited();
@@ -123,9 +125,9 @@ impl Host for Stage {
             arguments: vec!["part".into()],
             environment: all,
             directory: self.directory.clone(),
-            output: self.directory.join(format!("{}.log", self.names[instance as usize])),
+            output: self.directory.join(format!("{}.log", self.names[instance.index()])),
         };
-        guard.launch(instance, command).map(|()| None)
+        guard.launch(endpoint.number(), command).map(|()| None)
     }
 
     fn report(&mut self, report: Report) {
@@ -136,7 +138,7 @@ impl Host for Stage {
         String::new()
     }
 
-    fn directory(&self, _: u32) -> String {
+    fn directory(&self, _: InstanceId) -> String {
         self.directory.display().to_string()
     }
 
@@ -148,7 +150,7 @@ impl Host for Stage {
         Vec::new()
     }
 
-    fn timeline(&mut self, _: u32, _: &Gained, _: u64, _: Drain) {}
+    fn timeline(&mut self, _: RankId, _: &Gained, _: u64, _: Drain) {}
 
     fn timelines_seen(&mut self) {}
 

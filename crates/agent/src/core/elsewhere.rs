@@ -6,55 +6,52 @@ use crate::action::{Action, Report};
 use crate::outcome::Failure;
 use crate::plan::PlannedInstance;
 use crate::ports::agree_with_peers;
+use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
 
 impl Core {
-    /// The endpoints of this domain's own instances.
-    pub fn own_endpoints(&self) -> impl Iterator<Item = u32> + '_ {
-        self.endpoints().filter(|&endpoint| !self.is_carrier(endpoint))
-    }
-
     /// Whether this is the carrier's endpoint.
-    pub(super) fn is_carrier(&self, endpoint: u32) -> bool {
-        self.plan.instances[endpoint as usize].elsewhere
+    pub(super) fn is_carrier(&self, endpoint: EndpointId) -> bool {
+        self.wiring.carrier() == Some(endpoint)
     }
 
     /// The name under which the carrier registers, and its token; none if all instances are here.
     pub fn carrier(&self) -> Option<(&str, &str)> {
-        let carrier = self.plan.carrier()? as usize;
-        Some((&self.plan.instances[carrier].name, &self.instances[carrier].token))
+        let carrier = self.wiring.carrier()?;
+        let name = &self.wiring.instance(&self.plan, carrier.leader()).name;
+        Some((name, &self.endpoints[carrier.index()].token))
     }
 
     /// Why an instance of another domain cannot take part here.
-    pub(super) fn is_elsewhere(&self, instance: u32) -> Option<String> {
-        let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance as usize];
+    pub(super) fn is_elsewhere(&self, instance: InstanceId) -> Option<String> {
+        let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance.index()];
         elsewhere.then(|| format!("\"{name}\" takes part in another domain of this run"))
     }
 
     /// What others have to know of the ports of an endpoint's instances that are joined to other domains.
-    pub(super) fn tell_slots(&self, endpoint: u32, out: &mut Vec<Action>) {
-        let is_elsewhere = |instance: u32| self.plan.instances[instance as usize].elsewhere;
-        for &instance in self.wiring.members(endpoint) {
-            let mut ends = self.wiring.ends(&self.plan, instance);
-            if !ends.any(|(_, peer)| is_elsewhere(peer.instance)) {
+    pub(super) fn tell_slots(&self, endpoint: EndpointId, out: &mut Vec<Action>) {
+        let is_elsewhere = |rank: RankId| self.wiring.instance(&self.plan, rank).elsewhere;
+        for &rank in self.wiring.members(endpoint) {
+            let mut ends = self.wiring.ends(&self.plan, rank);
+            if !ends.any(|(_, peer)| is_elsewhere(peer.rank)) {
                 continue;
             }
-            if let Some(slots) = &self.slotted[instance as usize] {
-                out.push(Action::Report(Report::Slots { instance, slots: slots.to_vec() }));
+            if let Some(slots) = &self.slotted[rank.index()] {
+                out.push(Action::Report(Report::Slots { rank, slots: slots.to_vec() }));
             }
         }
     }
 
-    /// An instance has registered elsewhere, with these ports. Whether they fit those of its peers only the head can see:
-    /// it is told of all.
-    pub(super) fn slots_elsewhere(&mut self, instance: u32, slots: Arc<[bool]>) -> Vec<Action> {
+    /// A rank has registered elsewhere, with these ports. Whether they fit those of its peers only the head can
+    /// see: it is told of all.
+    pub(super) fn slots_elsewhere(&mut self, rank: RankId, slots: Arc<[bool]>) -> Vec<Action> {
         let mut out = Vec::new();
-        let registered = |peer: u32| self.slotted[peer as usize].as_deref();
-        let agreed = agree_with_peers(&self.plan, &self.wiring, instance, &slots, registered);
-        self.slotted[instance as usize] = Some(slots);
+        let registered = |peer: RankId| self.slotted[peer.index()].as_deref();
+        let agreed = agree_with_peers(&self.plan, &self.wiring, rank, &slots, registered);
+        self.slotted[rank.index()] = Some(slots);
         if let Err(why) = agreed {
             let what = format!("cannot take part: {why}");
-            self.fail(Failure { instance: Some(instance), what, said: None, exit: None }, &mut out);
+            self.fail(Failure { rank: Some(rank), what, said: None, exit: None }, &mut out);
         }
         out
     }
@@ -70,15 +67,19 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{core_of, hello, join, plan, refusal, MACRO, ME, MICRO};
-    use crate::action::{Action, Link, Push};
+    use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, ME, MICRO};
+    use crate::action::{Action, Push};
     use crate::outcome::{Exit, Failure, Outcome};
     use crate::Core;
     use ligament_wire::control::{Notice, Request, Welcome};
+    use ligament_wire::{DomainId, EndpointId, RankId};
+
+    const HEAD: DomainId = DomainId::HEAD;
+    const OTHER: DomainId = DomainId::new(1);
 
     /// The domain of macro; micro is in another.
     fn spread() -> Core {
-        core_of(plan().in_domain(&[0, 1], 0))
+        core_of(plan().in_domain(&[HEAD, OTHER], HEAD))
     }
 
     fn welcome(actions: &[Action]) -> &Welcome {
@@ -89,9 +90,9 @@ mod tests {
         welcomed.expect("it is welcomed")
     }
 
-    fn ends(core: &mut Core, instance: u32) -> Vec<Action> {
-        core.request(Link::from(instance), Request::Finished);
-        core.exited(instance, Exit::Status(0))
+    fn ends(core: &mut Core, endpoint: EndpointId) -> Vec<Action> {
+        core.request(link(endpoint), Request::Finished);
+        core.exited(endpoint, Exit::Status(0))
     }
 
     #[test]
@@ -100,12 +101,12 @@ mod tests {
         let mut three = plan();
         three.instances.push(three.instances[1].clone());
         let mut back = three.channels[1];
-        back.from.instance = 2;
+        back.from.rank = RankId::new(2);
         three.channels.push(back);
         let mut aside = three.channels[0];
-        (aside.from.instance, aside.to.instance) = (1, 2);
+        (aside.from.rank, aside.to.rank) = (RankId::new(1), RankId::new(2));
         three.channels.push(aside);
-        let mut core = core_of(three.in_domain(&[0, 1, 2], 0));
+        let mut core = core_of(three.in_domain(&[HEAD, OTHER, DomainId::new(2)], HEAD));
         assert_eq!(core.carrier(), Some(("micro", "token-2")));
         let actions = join(&mut core, MICRO);
         let carrier = welcome(&actions);
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn the_run_is_over_here_when_what_was_sent_has_arrived() {
         let mut core = spread();
-        assert!(!core.begin().contains(&Action::Start { instance: MICRO }));
+        assert!(!core.begin().contains(&Action::Start { endpoint: MICRO }));
         join(&mut core, MICRO);
         join(&mut core, MACRO);
         let actions = ends(&mut core, MACRO);
@@ -158,7 +159,7 @@ mod tests {
         join(&mut core, MICRO);
         join(&mut core, MACRO);
         ends(&mut core, MACRO);
-        let failure = Failure { instance: None, what: "lost".into(), said: None, exit: None };
+        let failure = Failure { rank: None, what: "lost".into(), said: None, exit: None };
         let actions = core.stop(Outcome::Failed(failure));
         assert!(actions.contains(&Action::Over), "{actions:?}");
         let told = |action: &Action| {
@@ -166,14 +167,14 @@ mod tests {
         };
         assert!(actions.iter().any(told), "{actions:?}");
         let pushed =
-            |action: &Action| matches!(action, Action::Push { instance: MICRO, push: Push::Terminate });
+            |action: &Action| matches!(action, Action::Push { endpoint: MICRO, push: Push::Terminate });
         assert!(!actions.iter().any(pushed), "{actions:?}");
         assert!(core.grace_is_over().iter().all(|action| !matches!(action, Action::Push { .. })));
     }
 
     #[test]
     fn where_no_instance_is_the_run_is_over_at_once() {
-        let mut core = core_of(plan().in_domain(&[1, 1], 0));
+        let mut core = core_of(plan().in_domain(&[OTHER, OTHER], HEAD));
         assert!(core.ending().is_none());
         assert_eq!(core.detached(), [Action::Over]);
     }

@@ -5,24 +5,19 @@ use super::Core;
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
 use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
+use ligament_wire::{EndpointId, RankId};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Core {
-    /// All endpoints.
-    pub fn endpoints(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.instances.len() as u32).filter(|&i| self.plan.endpoint_of(i) == i)
-    }
-
-    /// Which instance an endpoint speaks of.
-    pub(super) fn meant(&self, me: u32, of: Option<u32>) -> u32 {
-        of.filter(|&one| self.plan.instances.get(one as usize).is_some_and(|i| i.shares == Some(me)))
-            .unwrap_or(me)
+    /// Which of its ranks an endpoint speaks of.
+    pub(super) fn meant(&self, me: EndpointId, of: Option<RankId>) -> RankId {
+        of.filter(|&one| self.wiring.serves(me, one)).unwrap_or(me.leader())
     }
 
     /// What to add where the process of a light program ends.
-    pub(super) fn together_with(&self, me: u32) -> String {
+    pub(super) fn together_with(&self, me: EndpointId) -> String {
         match self.wiring.members(me).len() {
             1 => String::new(),
             2 => "; its process ran another instance too".into(),
@@ -31,22 +26,26 @@ impl Core {
     }
 
     /// Why an instance cannot take part by itself.
-    pub(super) fn runs_with_others(&self, instance: u32) -> String {
-        let names = |i: u32| &self.plan.instances[i as usize].name;
+    pub(super) fn runs_with_others(&self, rank: RankId) -> String {
+        let names = |rank: RankId| &self.wiring.instance(&self.plan, rank).name;
         format!(
             "\"{}\" is run by the process of its light program, together with \"{}\"",
-            names(instance),
-            names(self.plan.endpoint_of(instance))
+            names(rank),
+            names(self.wiring.endpoint_of(rank).leader())
         )
     }
 
     /// What becomes of the ports of an endpoint's instances.
-    pub(super) fn agree(&self, endpoint: u32, declared: Option<&[PortDeclaration]>) -> Result<Agreed, String> {
+    pub(super) fn agree(
+        &self,
+        endpoint: EndpointId,
+        declared: Option<&[PortDeclaration]>,
+    ) -> Result<Agreed, String> {
         let mut agreed = Agreed::default();
         // Instances of one component have one list of ports.
         let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();
         for &member in self.wiring.members(endpoint) {
-            let planned = &self.plan.instances[member as usize];
+            let planned = self.wiring.instance(&self.plan, member);
             let list = match known.entry(planned.ports.as_ptr()) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
@@ -58,12 +57,12 @@ impl Core {
             };
             agreed.lists.push(list);
         }
-        let here = |member: u32| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
+        let here = |member: RankId| Some(&agreed.slotted[agreed.list_of(self.wiring.place(member))][..]);
         for &member in self.wiring.members(endpoint) {
             let slotted = here(member).unwrap_or_default();
-            let registered = |peer: u32| match self.plan.endpoint_of(peer) == endpoint {
+            let registered = |peer: RankId| match self.wiring.endpoint_of(peer) == endpoint {
                 true => here(peer),
-                false => self.slotted[peer as usize].as_deref(),
+                false => self.slotted[peer.index()].as_deref(),
             };
             ports::agree_with_peers(&self.plan, &self.wiring, member, slotted, registered)?;
         }
@@ -71,9 +70,9 @@ impl Core {
     }
 
     /// What a process is told that runs many instances.
-    pub(super) fn of_light(&self, endpoint: u32, agreed: Agreed) -> Light {
-        let member = |(&number, ports): (&u32, u32)| {
-            let PlannedInstance { name, log_level, .. } = &self.plan.instances[number as usize];
+    pub(super) fn of_light(&self, endpoint: EndpointId, agreed: Agreed) -> Light {
+        let member = |(&number, ports): (&RankId, u32)| {
+            let PlannedInstance { name, log_level, .. } = self.wiring.instance(&self.plan, number);
             Member { number, name: name.clone(), ports, log_level: *log_level }
         };
         Light {

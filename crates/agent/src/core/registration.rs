@@ -1,10 +1,11 @@
 //! Who may take part: instances that register, clients that ask. Everybody else is refused, with the reason.
 
 use super::light::Agreed;
-use super::{answer, Core, Instance, Who};
+use super::{answer, Core, Endpoint, Who};
 use crate::action::{Action, Caller, Link, Memory, Phase, Report};
 use crate::outcome::{Failure, Outcome};
-use ligament_wire::control::{Notice, PortDeclaration, Question, Request, Welcome, PROTOCOL};
+use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
+use ligament_wire::{EndpointId, InstanceId};
 
 /// Compares without telling by its duration how much is right.
 fn same(a: &str, b: &str) -> bool {
@@ -22,12 +23,12 @@ impl Core {
         let refused = match request {
             Request::Hello { protocol, instance, token, ports, language, light, .. } => {
                 match self.admit(protocol, &instance, &token, ports.as_deref(), light, caller) {
-                    Ok((index, ports)) => return self.welcome(link, caller, index, ports, language, out),
-                    Err((index, why)) => {
+                    Ok((me, ports)) => return self.welcome(link, caller, me, ports, language, out),
+                    Err((who, why)) => {
                         // A port that does not fit ends the run: the code will not come back.
-                        if let Some(instance) = index {
+                        if let Some(me) = who {
                             let what = format!("cannot take part: {why}");
-                            let failure = Failure { instance: Some(instance), what, said: None, exit: None };
+                            let failure = Failure { rank: Some(me.leader()), what, said: None, exit: None };
                             self.fail(failure, out);
                         }
                         why
@@ -57,17 +58,9 @@ impl Core {
 
     fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
         if let Question::Join { instance: name } = &question {
-            let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
+            let refused = match self.instance_named(name) {
                 None => Some(format!("this run has no instance \"{name}\"")),
-                Some(i) => match &self.instances[i] {
-                    Instance { ours: true, .. } => Some(format!(
-                        "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
-                    )),
-                    _ if self.plan.instances[i].elsewhere => self.is_elsewhere(i as u32),
-                    _ if self.plan.endpoint_of(i as u32) != i as u32 => Some(self.runs_with_others(i as u32)),
-                    Instance { phase: Phase::Waiting, .. } => None,
-                    _ => Some(format!("\"{name}\" takes part already")),
-                },
+                Some(instance) => self.cannot_join(instance),
             };
             if let Some(why) = refused {
                 out.push(answer(link, Notice::Refused { why }));
@@ -75,7 +68,7 @@ impl Core {
             }
         }
         if let Question::Peek { instance: name, .. } = &question {
-            if !self.plan.instances.iter().any(|instance| instance.name == *name) {
+            if self.instance_named(name).is_none() {
                 let why = format!("this run has no instance \"{name}\"");
                 out.push(answer(link, Notice::Refused { why }));
                 return;
@@ -88,8 +81,41 @@ impl Core {
         }
     }
 
-    /// Whether the caller is the instance that it says it is. The error has the instance's number if it is, but
-    /// its ports do not fit.
+    /// The instance of this name.
+    pub fn instance_named(&self, name: &str) -> Option<InstanceId> {
+        self.plan.instances.iter().position(|instance| instance.name == name).map(InstanceId::at)
+    }
+
+    /// The endpoint as which an instance that is started by hand takes part next: the first that nobody is yet.
+    pub fn joins_as(&self, instance: InstanceId) -> Option<EndpointId> {
+        let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
+        endpoints.find(|one| self.endpoints[one.index()].phase == Phase::Waiting)
+    }
+
+    /// Why nobody can take part by hand as this instance, if so.
+    fn cannot_join(&self, instance: InstanceId) -> Option<String> {
+        let name = &self.plan.instances[instance.index()].name;
+        let leader = self.wiring.ranks().leader(instance);
+        let endpoint = self.wiring.endpoint_of(leader);
+        match &self.endpoints[leader.index()] {
+            Endpoint { ours: true, .. } => Some(format!(
+                "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
+            )),
+            _ if self.plan.instances[instance.index()].elsewhere => self.is_elsewhere(instance),
+            _ if endpoint.leader() != leader => Some(self.runs_with_others(leader)),
+            _ if self.joins_as(instance).is_some() => None,
+            _ => Some(format!("\"{name}\" takes part already")),
+        }
+    }
+
+    /// Which of the endpoints that serve an instance has this token.
+    fn endpoint_with(&self, instance: InstanceId, token: &str) -> Option<EndpointId> {
+        let mut endpoints = self.wiring.ranks().of(instance).map(|rank| self.wiring.endpoint_of(rank));
+        endpoints.find(|one| same(token, &self.endpoints[one.index()].token))
+    }
+
+    /// Whether the caller is who it says it is: of an instance's ranks the token says which. The error has the
+    /// endpoint's number if it is, but its ports do not fit.
     #[allow(clippy::type_complexity)]
     fn admit(
         &self,
@@ -99,104 +125,106 @@ impl Core {
         ports: Option<&[PortDeclaration]>,
         light: bool,
         caller: Caller,
-    ) -> Result<(u32, Agreed), (Option<u32>, String)> {
+    ) -> Result<(EndpointId, Agreed), (Option<EndpointId>, String)> {
         check_protocol(protocol).map_err(|why| (None, why))?;
         let no = |why: String| (None, why);
-        let index = self
-            .plan
-            .instances
-            .iter()
-            .position(|instance| instance.name == name)
-            .ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
-        let instance = &self.instances[index];
-        if !same(token, &instance.token) {
+        let instance =
+            self.instance_named(name).ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
+        let Some(me) = self.endpoint_with(instance, token) else {
             return Err(no(format!(
                 "the token for \"{name}\" is not this run's; start it by the run, or with \"ligament join\""
             )));
+        };
+        if self.wiring.first_instance(me) != instance {
+            let leader = self.wiring.ranks().leader(instance);
+            return Err(no(self.is_elsewhere(instance).unwrap_or_else(|| self.runs_with_others(leader))));
         }
-        match instance.phase {
+        let name = self.wiring.name(&self.plan, me.leader());
+        let own = &self.endpoints[me.index()];
+        match own.phase {
             Phase::Waiting | Phase::Started => {}
             Phase::Gone(_) => return Err(no(format!("\"{name}\" has ended already"))),
             Phase::Running | Phase::Finished => {
                 return Err(no(format!(
                     "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
-                    instance.pid.unwrap_or(caller.pid)
+                    own.pid.unwrap_or(caller.pid)
                 )))
             }
         }
         if self.ending.is_some() {
             return Err(no("the run is ending".into()));
         }
-        let index = index as u32;
-        if self.is_carrier(index) {
-            return Ok((index, Agreed::default()));
+        if self.is_carrier(me) {
+            return Ok((me, Agreed::default()));
         }
-        let unfit = |why: String| (Some(index), why);
-        if self.plan.endpoint_of(index) != index {
-            return Err(no(self.runs_with_others(index)));
-        }
-        if self.plan.is_light(index) && !light {
+        let unfit = |why: String| (Some(me), why);
+        if self.wiring.is_light(&self.plan, me) && !light {
             return Err(unfit(format!(
                 "the model says that its program is light, so one process runs all of its instances, and this one runs \
                  \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
             )));
         }
-        let agreed = self.agree(index, ports).map_err(unfit)?;
-        Ok((index, agreed))
+        let agreed = self.agree(me, ports).map_err(unfit)?;
+        Ok((me, agreed))
     }
 
     fn welcome(
         &mut self,
         link: Link,
         caller: Caller,
-        index: u32,
+        me: EndpointId,
         agreed: Agreed,
         language: String,
         out: &mut Vec<Action>,
     ) {
-        let is_carrier = self.is_carrier(index);
-        for &member in self.wiring.members(index).iter().filter(|_| !is_carrier) {
+        let is_carrier = self.is_carrier(me);
+        for &member in self.wiring.members(me).iter().filter(|_| !is_carrier) {
             let list = agreed.list_of(self.wiring.place(member));
-            self.slotted[member as usize] = Some(agreed.slotted[list].clone());
+            self.slotted[member.index()] = Some(agreed.slotted[list].clone());
         }
-        let (ports, light) = match self.plan.is_light(index) {
-            true => (Vec::new(), Some(self.of_light(index, agreed))),
+        let (ports, light) = match self.wiring.is_light(&self.plan, me) {
+            true => (Vec::new(), Some(self.of_light(me, agreed))),
             false => (agreed.ports.into_iter().next().unwrap_or_default(), None),
         };
+        let instance = self.wiring.instance(&self.plan, me.leader());
         let welcome = Welcome {
-            endpoint: index,
-            channels: self.wiring.incoming(index),
-            inboxes: self.wiring.senders(index).len() as u32,
+            endpoint: me,
+            channels: self.wiring.incoming(me),
+            inboxes: self.wiring.senders(me).len() as u32,
             ports,
-            sends: self.wiring.sends(&self.plan, index),
-            receives: self.wiring.receives(&self.plan, index),
+            sends: self.wiring.sends(&self.plan, me),
+            receives: self.wiring.receives(&self.plan, me),
             settings: self.plan.settings.clone(),
             pinned_limit: self.plan.pinned_limit.unwrap_or(self.ledger.limit() / 2),
-            log_level: self.plan.instances[index as usize].log_level,
+            log_level: instance.log_level,
             run: self.plan.run.clone(),
             light,
             hears_use: Some(true),
+            rank: instance
+                .ranks
+                .filter(|_| !is_carrier)
+                .map(|of| Rank { number: self.wiring.ranks().place(me.leader()), of }),
         };
-        let memory = vec![Memory::Board, Memory::Area(index), Memory::Outbox(index)];
+        let memory = vec![Memory::Board, Memory::Area(me), Memory::Outbox(me)];
         out.push(Action::Answer { link, notice: Notice::Welcome(Box::new(welcome)), memory });
-        self.links.insert(link, (caller, Who::Instance(index)));
-        let instance = &mut self.instances[index as usize];
-        instance.phase = Phase::Running;
-        instance.link = Some(link);
-        instance.speaker = Some(caller.pid);
-        for (notice, memory) in std::mem::take(&mut instance.untold) {
-            out.push(Action::Tell { link, endpoint: index, notice, memory });
+        self.links.insert(link, (caller, Who::Endpoint(me)));
+        let own = &mut self.endpoints[me.index()];
+        own.phase = Phase::Running;
+        own.link = Some(link);
+        own.speaker = Some(caller.pid);
+        for (notice, memory) in std::mem::take(&mut own.untold) {
+            out.push(Action::Tell { link, endpoint: me, notice, memory });
         }
         if is_carrier {
             return;
         }
         // A script may stand between us and the program: what we started is what we watch.
-        if !instance.ours {
-            instance.pid = Some(caller.pid);
-            out.push(Action::Watch { instance: index, pid: caller.pid });
+        if !own.ours {
+            own.pid = Some(caller.pid);
+            out.push(Action::Watch { endpoint: me, pid: caller.pid });
         }
-        out.push(Action::Report(Report::Registered { instance: index, pid: caller.pid, language }));
-        self.tell_slots(index, out);
+        out.push(Action::Report(Report::Registered { rank: me.leader(), pid: caller.pid, language }));
+        self.tell_slots(me, out);
     }
 }
 

@@ -5,8 +5,8 @@ use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
 
-pub(super) const MACRO: u32 = 0;
-pub(super) const MICRO: u32 = 1;
+pub(super) const MACRO: EndpointId = EndpointId::new(0);
+pub(super) const MICRO: EndpointId = EndpointId::new(1);
 pub(super) const ME: Caller = Caller { user: 7, pid: 100 };
 
 pub(super) fn plan() -> Plan {
@@ -26,7 +26,7 @@ pub(super) fn plan() -> Plan {
         log_level: 1,
         ..PlannedInstance::default()
     };
-    let end = |instance, port| End { instance, port, slot: None };
+    let end = |one: EndpointId, port| End { rank: one.leader(), port, slot: None };
     Plan {
         run: "test".into(),
         instances: vec![
@@ -49,16 +49,16 @@ pub(super) fn core_of(plan: Plan) -> Core {
         format!("token-{number}")
     });
     core.begin();
-    for i in 0..core.instances.len() as u32 {
-        if core.instances[i as usize].ours {
-            core.started(i, 100 + i);
+    for one in EndpointId::first(core.endpoints.len()) {
+        if core.endpoints[one.index()].ours {
+            core.started(one, 100 + one.number());
         }
     }
     core
 }
 
-pub(super) fn hello(core: &Core, instance: u32) -> Request {
-    let [_, (_, name), (_, token)] = core.environment(instance);
+pub(super) fn hello(core: &Core, endpoint: EndpointId) -> Request {
+    let [_, (_, name), (_, token)] = core.environment(endpoint);
     Request::Hello {
         protocol: PROTOCOL,
         instance: name,
@@ -70,11 +70,16 @@ pub(super) fn hello(core: &Core, instance: u32) -> Request {
     }
 }
 
-/// Connects an instance on the link of its number.
-pub(super) fn join(core: &mut Core, instance: u32) -> Vec<Action> {
-    let link = Link::from(instance);
+/// The connection that an endpoint makes.
+pub(super) fn link(endpoint: EndpointId) -> Link {
+    Link::from(endpoint.number())
+}
+
+/// Connects an endpoint.
+pub(super) fn join(core: &mut Core, endpoint: EndpointId) -> Vec<Action> {
+    let link = link(endpoint);
     assert!(core.connected(link, ME).is_empty());
-    let hello = hello(core, instance);
+    let hello = hello(core, endpoint);
     core.request(link, hello)
 }
 
@@ -92,18 +97,18 @@ pub(super) fn refusal(actions: &[Action]) -> &str {
     }
 }
 
-fn join_with(core: &mut Core, instance: u32, ports: &[(&str, &str, bool)]) -> Vec<Action> {
+fn join_with(core: &mut Core, endpoint: EndpointId, ports: &[(&str, &str, bool)]) -> Vec<Action> {
     let declared = ports.iter().map(|&(name, operator, vector)| PortDeclaration {
         name: name.into(),
         operator: operator.into(),
         vector,
     });
-    let Request::Hello { protocol, instance: name, token, pid, language, light, .. } = hello(core, instance)
+    let Request::Hello { protocol, instance: name, token, pid, language, light, .. } = hello(core, endpoint)
     else {
         unreachable!("hello makes a Hello")
     };
     let ports = Some(declared.collect());
-    let link = Link::from(instance);
+    let link = link(endpoint);
     assert!(core.connected(link, ME).is_empty());
     core.request(link, Request::Hello { protocol, instance: name, token, pid, ports, language, light })
 }
@@ -138,7 +143,7 @@ fn all_instances_are_started_at_once_and_those_by_hand_are_not() {
     let mut plan = plan();
     plan.instances[1].by_hand = true;
     let mut core = Core::new(plan, Ledger::new(1, ""), 7, String::new(), String::new);
-    assert_eq!(core.begin(), [Action::Start { instance: MACRO }]);
+    assert_eq!(core.begin(), [Action::Start { endpoint: MACRO }]);
 }
 
 #[test]
@@ -152,7 +157,7 @@ fn a_welcome_has_memory_channels_and_settings() {
     assert_eq!((welcome.endpoint, welcome.channels, welcome.inboxes), (MICRO, 1, 1));
     assert_eq!(welcome.receives[0].peer_port, "macro.out");
     assert_eq!(welcome.sends[0].id, 1);
-    assert!(matches!(&actions[1], Action::Report(Report::Registered { instance: MICRO, .. })));
+    assert!(matches!(&actions[1], Action::Report(Report::Registered { rank, .. }) if *rank == MICRO.leader()));
 }
 
 #[test]
@@ -204,8 +209,8 @@ fn ports_that_do_not_fit_are_refused_and_end_the_run() {
     );
     assert!(refusal(&actions).contains("\"out\""));
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
-    assert_eq!(failure.instance, Some(MACRO));
-    assert!(actions.contains(&Action::Push { instance: MICRO, push: Push::Terminate }));
+    assert_eq!(failure.rank, Some(MACRO.leader()));
+    assert!(actions.contains(&Action::Push { endpoint: MICRO, push: Push::Terminate }));
 }
 
 #[test]
@@ -255,7 +260,7 @@ fn a_ring_along_no_conduit_is_an_error_of_its_maker() {
     join(&mut core, MICRO);
     core.request(1, Request::OpenRing { to: MACRO, offset: 0, slots: 64 });
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
-    assert_eq!(failure.instance, Some(MICRO));
+    assert_eq!(failure.rank, Some(MICRO.leader()));
 }
 
 fn new_slab(core: &mut Core, bytes: u64) -> u32 {
@@ -348,7 +353,7 @@ fn every_unclean_end_ends_the_run_with_its_own_reason() {
         let actions = core.exited(MICRO, exit);
         let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
         assert!(failure.what.contains(words), "{}", failure.what);
-        assert!(actions.contains(&Action::Push { instance: MACRO, push: Push::Terminate }));
+        assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
         let ends =
             |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
         assert!(actions.iter().any(ends) && actions.contains(&Action::Grace));
@@ -380,7 +385,7 @@ fn the_first_reason_is_kept_and_consequences_are_not() {
     let actions = core.exited(MICRO, Exit::Status(1));
     assert_eq!(actions.last(), Some(&Action::Over));
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
-    assert_eq!(failure.instance, Some(MICRO));
+    assert_eq!(failure.rank, Some(MICRO.leader()));
     assert_eq!(failure.said.as_deref(), Some("too hot"));
     assert_eq!(failure.exit, Some(Exit::Status(1)));
 }
@@ -389,7 +394,7 @@ fn the_first_reason_is_kept_and_consequences_are_not() {
 fn what_does_not_end_in_time_is_killed() {
     let mut core = both();
     core.exited(MICRO, Exit::Status(3));
-    assert_eq!(core.grace_is_over(), [Action::Push { instance: MACRO, push: Push::Kill }]);
+    assert_eq!(core.grace_is_over(), [Action::Push { endpoint: MACRO, push: Push::Kill }]);
     assert_eq!(core.exited(MACRO, Exit::Signal(9)).last(), Some(&Action::Over));
 }
 
@@ -400,9 +405,9 @@ fn a_process_started_by_hand_is_asked_to_end_and_not_killed() {
     let mut core = core_of(plan);
     join(&mut core, MACRO);
     let actions = join(&mut core, MICRO);
-    assert!(actions.contains(&Action::Watch { instance: MICRO, pid: ME.pid }));
+    assert!(actions.contains(&Action::Watch { endpoint: MICRO, pid: ME.pid }));
     let actions = core.stop(Outcome::Stopped);
-    assert!(actions.contains(&Action::Push { instance: MICRO, push: Push::Terminate }));
+    assert!(actions.contains(&Action::Push { endpoint: MICRO, push: Push::Terminate }));
     core.exited(MACRO, Exit::Signal(15));
     assert_eq!(core.grace_is_over(), [Action::Over]);
     assert_eq!(core.ending(), Some(&Outcome::Stopped));
@@ -433,7 +438,7 @@ fn an_instance_that_cannot_be_started_ends_the_run() {
     let actions = core.not_started(MICRO, "no such file".into());
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
     assert_eq!(failure.what, "could not be started: no such file");
-    assert!(actions.contains(&Action::Push { instance: MACRO, push: Push::Terminate }));
+    assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
 }
 
 #[test]
@@ -463,5 +468,5 @@ fn only_those_who_take_part_are_asked_to_look_again() {
     join(&mut core, MICRO);
     let notice = Notice::Look { round: 5 };
     let told = Action::Tell { link: 1, endpoint: MICRO, notice, memory: vec![] };
-    assert_eq!(core.look_again(5, &[MACRO, MICRO]), [told]);
+    assert_eq!(core.look_again(5, &[MACRO.leader(), MICRO.leader()]), [told]);
 }

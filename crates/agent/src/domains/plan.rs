@@ -3,6 +3,7 @@
 use crate::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
 use ligament_wire::domains as wire;
+use ligament_wire::DomainId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ fn operator_name(operator: Operator) -> &'static str {
 
 /// A run's plan, to be told: of the model that it was made of, with the domain of each instance and the directory of its
 /// process below the run directory.
-pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[u32], homes: &[String]) -> wire::Plan {
+pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[DomainId], homes: &[String]) -> wire::Plan {
     let mut lists: HashMap<*const PlannedPort, u32> = HashMap::new();
     let mut ports = Vec::new();
     let mut instances = Vec::with_capacity(plan.instances.len());
@@ -34,9 +35,10 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[u32], homes: &[Stri
             log_level: instance.log_level,
             by_hand: instance.by_hand,
             home: homes[i].clone(),
+            ranks: instance.ranks,
         });
     }
-    let end = |end: End| wire::End { instance: end.instance, port: end.port, slot: end.slot };
+    let end = |end: End| wire::End { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &PlannedChannel| wire::Channel {
         from: end(channel.from),
         to: end(channel.to),
@@ -57,7 +59,7 @@ pub fn tell_plan(plan: &Plan, model: &Resolved, placement: &[u32], homes: &[Stri
 }
 
 /// The plan as it was told (and checked), and the domain of each instance.
-pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<u32>) {
+pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<DomainId>) {
     let lists: Vec<Arc<[PlannedPort]>> =
         told.ports.iter().map(|ports| ports.iter().map(told_port).collect()).collect();
     let instance = |instance: &wire::Instance| PlannedInstance {
@@ -67,8 +69,9 @@ pub fn told_plan(told: &wire::Plan) -> (Plan, Vec<u32>) {
         shares: instance.shares,
         elsewhere: false,
         log_level: instance.log_level,
+        ranks: instance.ranks,
     };
-    let end = |end: wire::End| End { instance: end.instance, port: end.port, slot: end.slot };
+    let end = |end: wire::End| End { rank: end.rank, port: end.port, slot: end.slot };
     let channel = |channel: &wire::Channel| PlannedChannel {
         from: end(channel.from),
         to: end(channel.to),

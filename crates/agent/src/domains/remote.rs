@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{self as wire, Carried, FromAgent, FromHead, Snapshot};
+use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
 /// How often the head is told how the instances stand.
@@ -26,7 +27,7 @@ pub enum Heard {
     /// So many bytes of files were written down, in all.
     Wrote(u64),
     /// A file of an instance could not be written, and is to be kept.
-    NotWritten { instance: u32, path: String },
+    NotWritten { instance: InstanceId, path: String },
     /// Somebody wants to see a file.
     Look(wire::Look),
     /// The run is over.
@@ -47,12 +48,12 @@ struct Told {
 /// An agent that is not the head.
 #[derive(Debug)]
 pub struct RemoteAgent {
-    /// The instances of this domain.
-    own: Vec<u32>,
+    /// The ranks of this domain.
+    own: Vec<RankId>,
     told: Vec<Option<Told>>,
     reports: Vec<wire::Report>,
     /// What timelines have gained: whose, what, and whether nothing more will come.
-    lanes: Vec<(u32, Gained, bool)>,
+    lanes: Vec<(RankId, Gained, bool)>,
     /// The last round that was passed on.
     round: u64,
     pressing: u32,
@@ -62,10 +63,10 @@ pub struct RemoteAgent {
 }
 
 impl RemoteAgent {
-    /// Of domain `me` of a run whose instances are in these domains.
-    pub fn new(placement: &[u32], me: u32) -> RemoteAgent {
-        let own: Vec<u32> =
-            (0u32..).zip(placement).filter(|(_, &domain)| domain == me).map(|(i, _)| i).collect();
+    /// Of domain `me` of a run whose instances are in these domains, and have these ranks.
+    pub fn new(placement: &[DomainId], ranks: &Ranks, me: DomainId) -> RemoteAgent {
+        let own: Vec<RankId> =
+            ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == me).collect();
         RemoteAgent {
             told: vec![None; own.len()],
             own,
@@ -78,8 +79,8 @@ impl RemoteAgent {
         }
     }
 
-    /// The instances of this domain.
-    pub fn own(&self) -> &[u32] {
+    /// The ranks of this domain.
+    pub fn own(&self) -> &[RankId] {
         &self.own
     }
 
@@ -98,10 +99,10 @@ impl RemoteAgent {
         (!reports.is_empty()).then(|| to_bytes(&FromAgent::Reports(reports)))
     }
 
-    /// What an instance's timeline has gained, to go with the next snapshot; `over`: nothing more will come.
-    pub fn gained(&mut self, instance: u32, gained: &Gained, over: bool) {
+    /// What the timeline of a rank has gained, to go with the next snapshot; `over`: nothing more will come.
+    pub fn gained(&mut self, rank: RankId, gained: &Gained, over: bool) {
         if over || !gained.intervals.is_empty() || !gained.causes.is_empty() {
-            self.lanes.push((instance, gained.clone(), over));
+            self.lanes.push((rank, gained.clone(), over));
         }
     }
 
@@ -144,29 +145,29 @@ impl RemoteAgent {
         }
     }
 
-    /// How the instances stand at `now`, to be sent; `views` has all instances of the run, `stopped` says whether an
-    /// instance's process is stopped, and `carried` asks the carrier, after all has been read.
+    /// How the instances stand at `now`, to be sent; `views` has all ranks of the run, `stopped` says whether
+    /// the process of one is stopped, and `carried` asks the carrier, after all has been read.
     pub fn snapshot(
         &mut self,
         views: &[InstanceView],
-        stopped: impl Fn(u32) -> bool,
+        stopped: impl Fn(RankId) -> bool,
         (memory_used, memory_limit): (u64, u64),
         carried: impl FnOnce() -> Carried,
         now: u64,
     ) -> Vec<u8> {
         self.pressing = self.pressing.saturating_sub(1);
         let mut rows = Vec::new();
-        for (&instance, told) in self.own.iter().zip(&mut self.told) {
-            let Some(view) = views.get(instance as usize) else { continue };
-            let (status, stopped) = (view.status.clone(), stopped(instance));
+        for (&rank, told) in self.own.iter().zip(&mut self.told) {
+            let Some(view) = views.get(rank.index()) else { continue };
+            let (status, stopped) = (view.status.clone(), stopped(rank));
             let seen = Some(Told { phase: view.phase, pid: view.pid, stopped, status });
             if *told != seen {
-                rows.push(row_of(instance, view, stopped, now));
+                rows.push(row_of(rank, view, stopped, now));
                 *told = seen;
             }
         }
         let lanes = std::mem::take(&mut self.lanes);
-        let lane = |(instance, gained, over): (u32, Gained, bool)| lane_of(instance, &gained, over, now);
+        let lane = |(rank, gained, over): (RankId, Gained, bool)| lane_of(rank, &gained, over, now);
         to_bytes(&FromAgent::Snapshot(Box::new(Snapshot {
             at: now,
             round: self.round,

@@ -8,6 +8,7 @@ use crate::outcome::{Exit, Failure, Outcome};
 use ligament_shm::status::{Awaited, State, Status, Waiting};
 use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
 use ligament_wire::domains as wire;
+use ligament_wire::{EndpointId, RankId};
 
 const STATES: [State; 7] = [
     State::Starting,
@@ -51,8 +52,8 @@ pub fn outcome_of(outcome: &Outcome) -> wire::Outcome {
         Outcome::Done => wire::Outcome::Done,
         Outcome::Stopped => wire::Outcome::Stopped,
         Outcome::Interrupted => wire::Outcome::Interrupted,
-        Outcome::Failed(Failure { instance, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
-            instance: *instance,
+        Outcome::Failed(Failure { rank, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
+            rank: *rank,
             what: cut(what),
             said: said.as_deref().map(cut),
             exit: exit.map(exit_of),
@@ -66,8 +67,8 @@ pub fn told_outcome(outcome: wire::Outcome) -> Outcome {
         wire::Outcome::Done => Outcome::Done,
         wire::Outcome::Stopped => Outcome::Stopped,
         wire::Outcome::Interrupted => Outcome::Interrupted,
-        wire::Outcome::Failed(wire::Failure { instance, what, said, exit }) => {
-            Outcome::Failed(Failure { instance, what, said, exit: exit.map(told_exit) })
+        wire::Outcome::Failed(wire::Failure { rank, what, said, exit }) => {
+            Outcome::Failed(Failure { rank, what, said, exit: exit.map(told_exit) })
         }
     }
 }
@@ -75,18 +76,18 @@ pub fn told_outcome(outcome: wire::Outcome) -> Outcome {
 /// What happened, to be told.
 pub fn report_of(report: &Report) -> wire::Report {
     match report {
-        Report::Registered { instance, pid, language } => {
-            wire::Report::Registered { instance: *instance, pid: *pid, language: cut(language) }
+        Report::Registered { rank, pid, language } => {
+            wire::Report::Registered { rank: *rank, pid: *pid, language: cut(language) }
         }
-        Report::Exited { instance, exit } => wire::Report::Exited { instance: *instance, exit: exit_of(*exit) },
-        Report::Said { instance, level, text } => {
-            wire::Report::Said { instance: *instance, level: *level, text: cut(text) }
+        Report::Exited { rank, exit } => wire::Report::Exited { rank: *rank, exit: exit_of(*exit) },
+        Report::Said { rank, level, text } => {
+            wire::Report::Said { rank: *rank, level: *level, text: cut(text) }
         }
         Report::Remark { level, text } => wire::Report::Remark { level: *level, text: cut(text) },
         Report::Ending(outcome) => wire::Report::Ending(outcome_of(outcome)),
-        Report::Slots { instance, slots } => wire::Report::Slots { instance: *instance, slots: slots.clone() },
-        Report::Used { instance, asked, sent, received } => wire::Report::Used {
-            instance: *instance,
+        Report::Slots { rank, slots } => wire::Report::Slots { rank: *rank, slots: slots.clone() },
+        Report::Used { rank, asked, sent, received } => wire::Report::Used {
+            rank: *rank,
             asked: asked.iter().map(|name| cut(name)).collect(),
             sent: sent.clone(),
             received: received.clone(),
@@ -97,15 +98,13 @@ pub fn report_of(report: &Report) -> wire::Report {
 /// The same, as it was told.
 pub fn told_report(report: wire::Report) -> Report {
     match report {
-        wire::Report::Registered { instance, pid, language } => Report::Registered { instance, pid, language },
-        wire::Report::Exited { instance, exit } => Report::Exited { instance, exit: told_exit(exit) },
-        wire::Report::Said { instance, level, text } => Report::Said { instance, level, text },
+        wire::Report::Registered { rank, pid, language } => Report::Registered { rank, pid, language },
+        wire::Report::Exited { rank, exit } => Report::Exited { rank, exit: told_exit(exit) },
+        wire::Report::Said { rank, level, text } => Report::Said { rank, level, text },
         wire::Report::Remark { level, text } => Report::Remark { level, text },
         wire::Report::Ending(outcome) => Report::Ending(told_outcome(outcome)),
-        wire::Report::Slots { instance, slots } => Report::Slots { instance, slots },
-        wire::Report::Used { instance, asked, sent, received } => {
-            Report::Used { instance, asked, sent, received }
-        }
+        wire::Report::Slots { rank, slots } => Report::Slots { rank, slots },
+        wire::Report::Used { rank, asked, sent, received } => Report::Used { rank, asked, sent, received },
     }
 }
 
@@ -113,9 +112,7 @@ pub fn told_report(report: wire::Report) -> Report {
 pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
     Some(match order {
         AgentOrder::Budget { channel, bytes } => wire::AgentOrder::Budget { channel: *channel, bytes: *bytes },
-        AgentOrder::Look { round, instances } => {
-            wire::AgentOrder::Look { round: *round, instances: instances.clone() }
-        }
+        AgentOrder::Look { round, ranks } => wire::AgentOrder::Look { round: *round, ranks: ranks.clone() },
         AgentOrder::End(outcome) => wire::AgentOrder::End(outcome_of(outcome)),
         AgentOrder::Hurry => wire::AgentOrder::Hurry,
         AgentOrder::Slots { .. } | AgentOrder::Fail(_) | AgentOrder::Release => return None,
@@ -126,14 +123,14 @@ pub fn order_of(order: &AgentOrder) -> Option<wire::AgentOrder> {
 pub fn told_order(order: wire::AgentOrder) -> AgentOrder {
     match order {
         wire::AgentOrder::Budget { channel, bytes } => AgentOrder::Budget { channel, bytes },
-        wire::AgentOrder::Look { round, instances } => AgentOrder::Look { round, instances },
+        wire::AgentOrder::Look { round, ranks } => AgentOrder::Look { round, ranks },
         wire::AgentOrder::End(outcome) => AgentOrder::End(told_outcome(outcome)),
         wire::AgentOrder::Hurry => AgentOrder::Hurry,
     }
 }
 
-/// An instance at `now` (ns of CLOCK_MONOTONIC), to be told.
-pub fn row_of(instance: u32, view: &InstanceView, stopped: bool, now: u64) -> wire::Row {
+/// A rank at `now` (ns of CLOCK_MONOTONIC), to be told.
+pub fn row_of(rank: RankId, view: &InstanceView, stopped: bool, now: u64) -> wire::Row {
     let phase = match view.phase {
         Phase::Waiting => wire::Phase::Waiting,
         Phase::Started => wire::Phase::Started,
@@ -142,7 +139,7 @@ pub fn row_of(instance: u32, view: &InstanceView, stopped: bool, now: u64) -> wi
         Phase::Gone(exit) => wire::Phase::Gone(exit_of(exit)),
     };
     let page = view.status.as_ref().map(|status| page_of(status, now));
-    wire::Row { instance, phase, pid: view.pid, stopped, page }
+    wire::Row { rank, phase, pid: view.pid, stopped, page }
 }
 
 /// The same, as it was told in a snapshot of the moment `at` (ns of CLOCK_MONOTONIC here).
@@ -168,7 +165,7 @@ pub fn page_of(status: &Status, now: u64) -> wire::Page {
     let what = |what: &Awaited| match what {
         Awaited::Message { channels } => wire::Awaited::Message(channels.clone()),
         Awaited::Credit { channel, needs } => wire::Awaited::Credit(*channel, *needs),
-        Awaited::Slots { endpoint } => wire::Awaited::Slots(*endpoint),
+        Awaited::Slots { endpoint } => wire::Awaited::Slots(endpoint.leader()),
         Awaited::Memory => wire::Awaited::Memory,
     };
     let waits = status.waits.as_ref().map(|waits| wire::Waits {
@@ -204,7 +201,7 @@ fn told_page(page: &wire::Page, at: u64) -> Status {
     let what = |what: &wire::Awaited| match what {
         wire::Awaited::Message(channels) => Awaited::Message { channels: channels.clone() },
         wire::Awaited::Credit(channel, needs) => Awaited::Credit { channel: *channel, needs: *needs },
-        wire::Awaited::Slots(endpoint) => Awaited::Slots { endpoint: *endpoint },
+        wire::Awaited::Slots(rank) => Awaited::Slots { endpoint: EndpointId::led_by(*rank) },
         wire::Awaited::Memory => Awaited::Memory,
     };
     let waits = page.waits.as_ref().map(|waits| Waiting {
@@ -235,7 +232,7 @@ fn told_page(page: &wire::Page, at: u64) -> Status {
 }
 
 /// What a timeline has gained until `now`, to be told.
-pub fn lane_of(instance: u32, gained: &Gained, over: bool, now: u64) -> wire::Lane {
+pub fn lane_of(rank: RankId, gained: &Gained, over: bool, now: u64) -> wire::Lane {
     let interval = |one: &Interval| wire::Interval {
         activity: one.cause.activity as u8,
         id: one.cause.id,
@@ -251,7 +248,7 @@ pub fn lane_of(instance: u32, gained: &Gained, over: bool, now: u64) -> wire::La
         count: one.count,
     };
     wire::Lane {
-        instance,
+        rank,
         page: page_of(&gained.status, now),
         intervals: gained.intervals.iter().map(interval).collect(),
         sums: gained.causes.iter().map(tally).collect(),
@@ -352,7 +349,7 @@ mod tests {
     #[test]
     fn every_outcome_and_report_comes_back() {
         let failure = Failure {
-            instance: Some(3),
+            rank: Some(RankId::new(3)),
             what: "ended".into(),
             said: Some("why".into()),
             exit: Some(Exit::Signal(9)),

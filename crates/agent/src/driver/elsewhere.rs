@@ -3,6 +3,7 @@
 use super::Driver;
 use crate::host::{Drain, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
+use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// The rest of a run that spreads over several domains, as the agent of one of them has it. The paths to all domains to
@@ -11,8 +12,8 @@ pub struct Elsewhere<'c> {
     pub carrier: &'c Carrier,
     pub heard: &'c mut UnboundedReceiver<Heard>,
     /// The domain of each instance, and this one.
-    pub domain_of: &'c [u32],
-    pub me: u32,
+    pub domain_of: &'c [DomainId],
+    pub me: DomainId,
 }
 
 impl Driver<'_> {
@@ -21,14 +22,15 @@ impl Driver<'_> {
         let Some(elsewhere) = &self.elsewhere else { return };
         self.core.hold();
         let Some((name, token)) = self.core.carrier() else { return };
-        let domain = |instance: u32| elsewhere.domain_of[instance as usize];
+        let ranks = self.core.wiring().ranks();
+        let domain = |rank| elsewhere.domain_of[ranks.instance(rank).index()];
         let channels = self.core.plan().channels.iter();
         elsewhere.carrier.attach(Attachment {
             agent: self.core.address().to_owned(),
             instance: name.to_owned(),
             token: token.to_owned(),
             me: elsewhere.me,
-            domains: channels.map(|one| (domain(one.from.instance), domain(one.to.instance))).collect(),
+            domains: channels.map(|one| (domain(one.from.rank), domain(one.to.rank))).collect(),
         });
     }
 

@@ -276,19 +276,23 @@ impl Driver<'_> {
                 serde_json::json!({ "ok": true }).to_string()
             }
             Question::Peek { instance, path, offset, most } => {
-                let found = self.core.plan().instances.iter().position(|one| one.name == instance);
-                let peek = Peek { instance: found.unwrap_or_default() as u32, path, offset, most };
+                let instance = self.core.instance_named(&instance).unwrap_or_default();
+                let peek = Peek { instance, path, offset, most };
                 if let Some(sight) = self.host.peek(link, &peek) {
                     self.send_with(link, &Notice::Peeked(sight), Vec::new());
                 }
                 return;
             }
             Question::Join { instance: name } => {
-                let found = self.core.plan().instances.iter().position(|instance| instance.name == name);
-                let index = found.unwrap_or_default() as u32;
-                let environment: serde_json::Map<String, serde_json::Value> =
-                    self.core.environment(index).into_iter().map(|(k, v)| (k.to_owned(), v.into())).collect();
-                let directory = self.host.directory(index);
+                let instance = self.core.instance_named(&name).unwrap_or_default();
+                let endpoint = self.core.joins_as(instance).unwrap_or_default();
+                let environment: serde_json::Map<String, serde_json::Value> = self
+                    .core
+                    .environment(endpoint)
+                    .into_iter()
+                    .map(|(k, v)| (k.to_owned(), v.into()))
+                    .collect();
+                let directory = self.host.directory(instance);
                 serde_json::json!({ "ok": true, "environment": environment, "directory": directory })
                     .to_string()
             }

@@ -6,6 +6,7 @@ use crate::host::{Drain, Started};
 use crate::outcome::Exit;
 use crate::sys::{exit_of, pidfd, push_one, watched};
 use ligament_launch::{end_group, Told};
+use ligament_wire::EndpointId;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::Signal;
 use std::rc::Rc;
@@ -47,14 +48,14 @@ impl Driver<'_> {
     pub(super) fn hear_guard(&mut self) {
         while let Some(told) = self.guard.next_told() {
             match told {
-                Told::Started { number, pid } => self.guard_started(number, pid),
+                Told::Started { number, pid } => self.guard_started(EndpointId::new(number), pid),
                 Told::NotStarted { number, why } => {
-                    let actions = self.core.not_started(number, why);
+                    let actions = self.core.not_started(EndpointId::new(number), why);
                     self.act(actions);
                 }
                 Told::Ended { pid, ended } => {
-                    if let Some(instance) = self.guarded.remove(&pid) {
-                        self.gone(instance, ended.into());
+                    if let Some(endpoint) = self.guarded.remove(&pid) {
+                        self.gone(endpoint, ended.into());
                     }
                 }
             }
@@ -66,46 +67,47 @@ impl Driver<'_> {
                 "the run's guard (process {pid} on {machine}) is gone: it was killed, or it crashed"
             ));
             // Its children die with it, and how they ended is known to nobody.
-            for (pid, instance) in std::mem::take(&mut self.guarded) {
+            for (pid, endpoint) in std::mem::take(&mut self.guarded) {
                 end_group(pid, Signal::KILL);
-                self.gone(instance, Exit::Unknown);
+                self.gone(endpoint, Exit::Unknown);
             }
         }
     }
 
-    pub(super) fn guard_started(&mut self, instance: u32, pid: u32) {
-        if matches!(self.core.instance(instance).0, Phase::Gone(_)) {
+    pub(super) fn guard_started(&mut self, endpoint: EndpointId, pid: u32) {
+        if matches!(self.core.rank(endpoint.leader()).0, Phase::Gone(_)) {
             // The run began to end before it was there.
             return end_group(pid, Signal::KILL);
         }
-        self.core.started(instance, pid);
-        self.host.started(instance, pid);
-        self.guarded.insert(pid, instance);
+        self.core.started(endpoint, pid);
+        self.host.started(endpoint.leader(), pid);
+        self.guarded.insert(pid, endpoint);
         let started = Started { pid, leads_group: true };
-        self.processes.insert(instance, Process { pidfd: None, started, ours: true });
+        self.processes.insert(endpoint, Process { pidfd: None, started, ours: true });
         if self.core.ending().is_some() {
-            self.push(instance, Push::Terminate);
+            self.push(endpoint, Push::Terminate);
         }
     }
 
-    pub(super) fn start(&mut self, instance: u32) {
+    pub(super) fn start(&mut self, endpoint: EndpointId) {
         // A run that has begun to end starts nobody.
         if self.core.ending().is_some() {
             return;
         }
-        let environment = self.core.environment(instance);
-        match self.host.start(self.guard, instance, &environment) {
+        let environment = self.core.environment(endpoint);
+        let instance = self.core.wiring().first_instance(endpoint);
+        match self.host.start(self.guard, endpoint, instance, &environment) {
             Ok(None) => {}
             Ok(Some(started)) => {
-                self.core.started(instance, started.pid);
-                self.host.started(instance, started.pid);
+                self.core.started(endpoint, started.pid);
+                self.host.started(endpoint.leader(), started.pid);
                 if started.leads_group {
                     self.guard.watch(started.pid);
                 }
-                self.watch_process(instance, started, true);
+                self.watch_process(endpoint, started, true);
             }
             Err(why) => {
-                let actions = self.core.not_started(instance, why);
+                let actions = self.core.not_started(endpoint, why);
                 self.act(actions);
             }
         }
@@ -113,7 +115,7 @@ impl Driver<'_> {
         let _ = self.sender.send(Event::GuardTells);
     }
 
-    pub(super) fn watch_process(&mut self, instance: u32, started: Started, ours: bool) {
+    pub(super) fn watch_process(&mut self, endpoint: EndpointId, started: Started, ours: bool) {
         let opened = pidfd(started.pid).and_then(|fd| watched(fd, Interest::READABLE));
         match opened {
             Ok(fd) => {
@@ -121,23 +123,23 @@ impl Driver<'_> {
                 let (watched, sender) = (fd.clone(), self.sender.clone());
                 tokio::task::spawn_local(async move {
                     let _ = watched.readable().await;
-                    let _ = sender.send(Event::Exited(instance));
+                    let _ = sender.send(Event::Exited(endpoint));
                 });
-                self.processes.insert(instance, Process { pidfd: Some(fd), started, ours });
+                self.processes.insert(endpoint, Process { pidfd: Some(fd), started, ours });
             }
             Err(error) => {
                 self.remark(2, format!("process {} cannot be watched: {error}", started.pid));
                 if ours {
                     end_group(started.pid, Signal::KILL);
                 }
-                let actions = self.core.exited(instance, Exit::Unknown);
+                let actions = self.core.exited(endpoint, Exit::Unknown);
                 self.act(actions);
             }
         }
     }
 
-    pub(super) fn push(&mut self, instance: u32, push: Push) {
-        let Some(process) = self.processes.get(&instance) else {
+    pub(super) fn push(&mut self, endpoint: EndpointId, push: Push) {
+        let Some(process) = self.processes.get(&endpoint) else {
             return;
         };
         // One that is stopped heeds no signal but SIGKILL until it goes on.
@@ -155,8 +157,8 @@ impl Driver<'_> {
     }
 
     /// A process that the guard did not start has ended.
-    pub(super) fn exited(&mut self, instance: u32) {
-        let Some(Process { pidfd: Some(pidfd), started, ours }) = self.processes.get(&instance) else {
+    pub(super) fn exited(&mut self, endpoint: EndpointId) {
+        let Some(Process { pidfd: Some(pidfd), started, ours }) = self.processes.get(&endpoint) else {
             return;
         };
         // Still a zombie: its number, and its group's, cannot have been given to others.
@@ -165,32 +167,32 @@ impl Driver<'_> {
             self.guard.forget(started.pid);
         }
         let exit = exit_of(pidfd.get_ref());
-        self.gone(instance, exit);
+        self.gone(endpoint, exit);
     }
 
-    pub(super) fn gone(&mut self, instance: u32, exit: Exit) {
-        self.processes.remove(&instance);
+    pub(super) fn gone(&mut self, endpoint: EndpointId, exit: Exit) {
+        self.processes.remove(&endpoint);
         // What it said last comes before its end.
-        if let Some(link) = self.core.link_of(instance) {
+        if let Some(link) = self.core.link_of(endpoint) {
             self.read_all(link);
         }
         // One that connected and ended at once.
         self.accept_all_that_wait();
-        self.custody.process_ended(instance, ligament_shm::status::now());
-        self.drain_timeline(instance, Drain::Over);
+        self.custody.process_ended(endpoint, ligament_shm::status::now());
+        self.drain_timeline(endpoint, Drain::Over);
         if exit.was_asked_for() && self.core.ending().is_none() {
             let sender = self.sender.clone();
             tokio::task::spawn_local(async move {
                 tokio::time::sleep(ASKED).await;
-                let _ = sender.send(Event::Over(instance, exit));
+                let _ = sender.send(Event::Over(endpoint, exit));
             });
             return;
         }
-        self.over(instance, exit);
+        self.over(endpoint, exit);
     }
 
-    pub(super) fn over(&mut self, instance: u32, exit: Exit) {
-        let actions = self.core.exited(instance, exit);
+    pub(super) fn over(&mut self, endpoint: EndpointId, exit: Exit) {
+        let actions = self.core.exited(endpoint, exit);
         self.act(actions);
     }
 }

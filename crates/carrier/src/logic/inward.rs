@@ -9,7 +9,7 @@ use ligament_net::{MessageId, Nanos, CONTROL};
 use ligament_shm::endpoint::{Body, Loan};
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{flags, Encoder, HeaderWords, Kind, ValueRef, HEADER_BYTES};
+use ligament_wire::{flags, DomainId, Encoder, HeaderWords, Kind, ValueRef, HEADER_BYTES};
 use std::collections::VecDeque;
 
 /// The longest message that goes into a slot: header and body.
@@ -24,7 +24,7 @@ const LONGEST_CONTROL: u64 = 1 << 30;
 pub(super) struct In {
     pub id: u32,
     /// Where its sender is.
-    pub domain: u32,
+    pub domain: DomainId,
     /// Its receiving end, in words.
     to: String,
     /// Whole messages that are not published yet.
@@ -36,7 +36,7 @@ pub(super) struct In {
 }
 
 impl In {
-    pub fn new(channel: &ChannelInfo, domain: u32) -> In {
+    pub fn new(channel: &ChannelInfo, domain: DomainId) -> In {
         let (id, to) = (channel.id, channel.peer_port.clone());
         In { id, domain, to, pending: VecDeque::new(), told: 0, largest: 0 }
     }
@@ -123,7 +123,7 @@ impl<C: Custodian> Logic<C> {
     ///
     /// # Errors
     /// The other domain sends something invalid.
-    pub(super) fn memory_for(&mut self, domain: u32, conduit: u32, total: u64) -> Result<Memory, String> {
+    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<Memory, String> {
         if conduit == CONTROL {
             let too_long =
                 || format!("domain {domain}'s agent says something of {total} bytes, which is too long");
@@ -166,7 +166,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// Makes sure that an arriving message can be written up to `end`.
-    pub(super) fn place(&mut self, message: (u32, MessageId), end: u64) {
+    pub(super) fn place(&mut self, message: (DomainId, MessageId), end: u64) {
         let Logic { stage: Stage::During(side), incoming, .. } = self else { return };
         let Some(Incoming(memory)) = incoming.get_mut(&message) else { return };
         let (total, end) = (memory.len(), end.checked_next_multiple_of(PLACED).unwrap_or(end));
@@ -187,7 +187,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// A message is whole, and all messages before it on its conduit arrived earlier.
-    pub(super) fn arrive(&mut self, domain: u32, conduit: u32, memory: Memory) {
+    pub(super) fn arrive(&mut self, domain: DomainId, conduit: u32, memory: Memory) {
         let side = match &mut self.stage {
             Stage::Before(early) => return early.push((domain, conduit, memory)),
             Stage::After => return,
@@ -234,7 +234,7 @@ fn no_memory(to: &str, bytes: u64, reason: &str) -> String {
 
 impl<C: Custodian> Side<C> {
     /// The channel of a conduit from a domain.
-    fn incoming(&self, domain: u32, conduit: u32) -> Result<usize, String> {
+    fn incoming(&self, domain: DomainId, conduit: u32) -> Result<usize, String> {
         match self.in_of.get(&conduit) {
             Some(&channel) if self.ins[channel].domain == domain => Ok(channel),
             _ => Err(format!(

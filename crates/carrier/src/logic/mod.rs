@@ -14,7 +14,7 @@ use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
 use ligament_shm::endpoint::Bed;
 use ligament_shm::{Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{HeaderWords, HEADER_BYTES};
+use ligament_wire::{DomainId, HeaderWords, HEADER_BYTES};
 use outward::{Out, Shipment};
 use overlays::Overlays;
 use std::collections::{BTreeSet, HashMap};
@@ -25,7 +25,7 @@ const EVERYTHING: u64 = u64::MAX;
 
 /// The carrier as an endpoint of its domain.
 struct Side<C> {
-    me: u32,
+    me: DomainId,
     endpoint: Endpoint<C>,
     /// Channels to instances elsewhere, by the endpoint's indices, and by their numbers in the run.
     outs: Vec<Out>,
@@ -42,7 +42,7 @@ struct Side<C> {
     /// Blocks of senders were released since the senders were last told.
     released: bool,
     /// Domains to which this pass sends something; reports for them ride along.
-    spoken_to: BTreeSet<u32>,
+    spoken_to: BTreeSet<DomainId>,
     /// Channels on which something has arrived: a buffer that is used again.
     arrived: Vec<u32>,
 }
@@ -50,7 +50,7 @@ struct Side<C> {
 /// Whether the carrier is an endpoint.
 enum Stage<C> {
     /// Not yet: messages for instances here wait, by domain and conduit.
-    Before(Vec<(u32, u32, Memory)>),
+    Before(Vec<(DomainId, u32, Memory)>),
     During(Box<Side<C>>),
     /// Not any more: messages for instances here are dropped.
     After,
@@ -59,8 +59,8 @@ enum Stage<C> {
 /// The carrier's logic.
 pub(crate) struct Logic<C> {
     stage: Stage<C>,
-    outgoing: HashMap<(u32, MessageId), Shipment>,
-    incoming: HashMap<(u32, MessageId), Incoming>,
+    outgoing: HashMap<(DomainId, MessageId), Shipment>,
+    incoming: HashMap<(DomainId, MessageId), Incoming>,
     /// Of those, how many are the agents' own.
     controls_out: usize,
     controls_in: usize,
@@ -134,7 +134,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// Sends a message to another domain's agent.
-    pub fn control(&mut self, paths: &mut dyn Paths, domain: u32, bytes: Vec<u8>) {
+    pub fn control(&mut self, paths: &mut dyn Paths, domain: DomainId, bytes: Vec<u8>) {
         let id = paths.send(domain, CONTROL, bytes.len() as u64);
         self.controls_out += 1;
         self.outgoing.insert((domain, id), Shipment::Bytes(bytes));
@@ -284,12 +284,13 @@ impl<C: Custodian> Logic<C> {
 
 impl<C: Custodian> Cargo for Logic<C> {
     fn slices<'a>(&'a self, domain: u32, id: MessageId, offset: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
-        if let Some(message) = self.outgoing.get(&(domain, id)) {
+        if let Some(message) = self.outgoing.get(&(DomainId::new(domain), id)) {
             message.slices(offset, len as usize, into);
         }
     }
 
     fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), String> {
+        let domain = DomainId::new(domain);
         let memory = self.memory_for(domain, id.conduit, total)?;
         self.controls_in += usize::from(id.conduit == CONTROL);
         self.incoming.insert((domain, id), Incoming(memory));
@@ -297,12 +298,13 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8] {
+        let message = (DomainId::new(domain), id);
         let end = offset.saturating_add(u64::from(len));
         if end > PLACED {
-            self.place((domain, id), end);
+            self.place(message, end);
         }
         let len = len as usize;
-        match self.incoming.get_mut(&(domain, id)).and_then(|Incoming(memory)| memory.at(offset, len)) {
+        match self.incoming.get_mut(&message).and_then(|Incoming(memory)| memory.at(offset, len)) {
             Some(room) => room,
             None => {
                 if self.nowhere.len() < len {
@@ -314,6 +316,7 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn deliver(&mut self, domain: u32, id: MessageId) {
+        let domain = DomainId::new(domain);
         let Some(Incoming(memory)) = self.incoming.remove(&(domain, id)) else { return };
         if id.conduit == CONTROL {
             self.controls_in -= 1;
@@ -325,7 +328,7 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn release(&mut self, domain: u32, id: MessageId) {
-        if self.outgoing.remove(&(domain, id)).is_some() {
+        if self.outgoing.remove(&(DomainId::new(domain), id)).is_some() {
             self.controls_out -= usize::from(id.conduit == CONTROL);
         }
         if let Stage::During(side) = &mut self.stage {
@@ -334,7 +337,7 @@ impl<C: Custodian> Cargo for Logic<C> {
     }
 
     fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
-        self.heard_credit(domain, conduit, bytes);
+        self.heard_credit(DomainId::new(domain), conduit, bytes);
     }
 }
 

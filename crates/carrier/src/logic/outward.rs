@@ -9,7 +9,7 @@ use ligament_net::MessageId;
 use ligament_shm::endpoint::Arrived;
 use ligament_shm::{Custodian, ShmError};
 use ligament_wire::control::ChannelInfo;
-use ligament_wire::{Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
+use ligament_wire::{DomainId, Header, HeaderWords, Kind, HEADER_BYTES, PART_ALIGN};
 use std::collections::HashMap;
 use std::io::IoSlice;
 
@@ -17,14 +17,14 @@ use std::io::IoSlice;
 pub(super) struct Out {
     id: u32,
     /// Where its receiver is.
-    domain: u32,
+    domain: DomainId,
     /// Bytes received there, in all. `EVERYTHING` once the receiver has ended; then all messages for it are
     /// dropped.
     credited: u64,
 }
 
 impl Out {
-    pub fn new(channel: &ChannelInfo, domain: u32) -> Out {
+    pub fn new(channel: &ChannelInfo, domain: DomainId) -> Out {
         Out { id: channel.id, domain, credited: 0 }
     }
 }
@@ -63,7 +63,7 @@ impl Shipment {
     }
 }
 
-type Shipments = HashMap<(u32, MessageId), Shipment>;
+type Shipments = HashMap<(DomainId, MessageId), Shipment>;
 
 impl<C: Custodian> Logic<C> {
     /// Passes messages of the instances here to paths.
@@ -75,7 +75,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// A domain reports how much of a conduit was received there.
-    pub(super) fn heard_credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
+    pub(super) fn heard_credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
         let known = self.credits.entry(conduit).or_default();
         self.counts.credited = self.counts.credited.wrapping_add(bytes.saturating_sub(*known));
         *known = bytes.max(*known);

@@ -11,7 +11,9 @@ use crate::Event;
 use domain::{Conduit, Domain, Line};
 use ligament_shm::endpoint::{AgentNotice, Contiguous};
 use ligament_shm::status::{now as real_now, Awaited};
-use ligament_wire::{array_head, Array, DType, Encoder, Header, Kind, Order, SettingValue, Value, ValueRef};
+use ligament_wire::{
+    array_head, Array, DType, DomainId, Encoder, EndpointId, Header, Kind, Order, SettingValue, Value, ValueRef,
+};
 use memory::{joined, MemoryPaths, Scissors};
 use std::io::IoSlice;
 use std::thread;
@@ -71,7 +73,7 @@ impl Run {
             id: id as u32,
             port: 0,
             slot: None,
-            peer: 0,
+            peer: EndpointId::default(),
             credit: 0,
             budget: 0,
             peer_port: format!("instance{to}.in"),
@@ -90,8 +92,12 @@ impl Run {
             agent: String::new(),
             instance: String::new(),
             token: String::new(),
-            me,
-            domains: self.conduits.iter().map(|&(from, to, _)| (domain(from), domain(to))).collect(),
+            me: DomainId::new(me),
+            domains: self
+                .conduits
+                .iter()
+                .map(|&(from, to, _)| (DomainId::new(domain(from)), DomainId::new(domain(to))))
+                .collect(),
         };
         let endpoint = self.worlds[me as usize].endpoint(self.domain_of.len() as u32);
         self.carriers[me as usize].attach(endpoint, &sends, &receives, &attachment);
@@ -109,7 +115,7 @@ impl Run {
     /// Tells the carrier of a domain that an endpoint has ended.
     fn ends(&self, instance: u32) {
         let carrier = self.domain_of.len() as u32;
-        self.world_of(instance).tell(carrier, AgentNotice::PeerEnded(instance));
+        self.world_of(instance).tell(carrier, AgentNotice::PeerEnded(EndpointId::new(instance)));
     }
 
     /// Each carrier does its due work once.
@@ -382,14 +388,16 @@ fn what_comes_before_there_is_an_endpoint_waits_for_it() {
     from.end_channel(0).unwrap();
     from.end(false);
     drop(from);
-    run.carriers[0].control(&mut run.paths[0], 1, b"here is the plan".to_vec());
+    run.carriers[0].control(&mut run.paths[0], DomainId::new(1), b"here is the plan".to_vec());
     run.carriers[0].detach();
     run.settle();
     assert!(
         run.heard[0].contains(&Heard::Detached),
         "all has arrived in the other domain, if not at its receiver"
     );
-    assert!(run.heard[1].contains(&Heard::Control { from: 0, bytes: b"here is the plan".to_vec() }));
+    assert!(
+        run.heard[1].contains(&Heard::Control { from: DomainId::HEAD, bytes: b"here is the plan".to_vec() })
+    );
     run.attach(1);
     run.settle();
     let mut to = run.endpoint(1);
@@ -457,7 +465,7 @@ fn an_endpoint_is_let_go_of_when_all_has_arrived_and_not_before() {
 fn what_is_not_for_this_domain_gives_the_path_up() {
     let mut run = Run::attached(&[0, 1], &[(0, 1, BUDGET)]);
     let mut stranger = run.paths.remove(0);
-    crate::Paths::send(&mut stranger, 1, 7, 80);
+    crate::Paths::send(&mut stranger, DomainId::new(1), 7, 80);
     struct Junk;
     impl Cargo for Junk {
         fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
@@ -536,8 +544,9 @@ fn what_goes_on_being_sent_when_the_run_ends_is_what_the_instance_sent() {
         let sent = numbers(1_100_000, 5);
         send(&mut run.endpoint(0), 0, 0.0, &sent);
         run.carriers[0].collect(&mut run.paths[0]);
-        let keys: Vec<(u32, MessageId)> = run.carriers[0].outgoing.keys().copied().collect();
+        let keys: Vec<(DomainId, MessageId)> = run.carriers[0].outgoing.keys().copied().collect();
         let [(domain, one)] = keys[..] else { panic!("{keys:?}") };
+        let domain = domain.number();
         end_in_midst(&mut run, 0, way);
         let mut slices = Vec::new();
         run.carriers[0].slices(domain, one, HEADER_BYTES as u64 + 64, 8_800_000, &mut slices);

@@ -3,6 +3,7 @@
 
 use ligament_net::{Cargo, Event, MessageId, Nanos};
 use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, Tuning};
+use ligament_wire::DomainId;
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::{BTreeMap, VecDeque};
@@ -175,20 +176,20 @@ impl End {
 }
 
 impl ligament_carrier::Paths for MemoryPaths {
-    fn dial(&mut self, _: u32, _: Vec<SocketAddr>, _: u16) {}
+    fn dial(&mut self, _: DomainId, _: Vec<SocketAddr>, _: u16) {}
 
-    fn expect(&mut self, _: u32) {}
+    fn expect(&mut self, _: DomainId) {}
 
-    fn send(&mut self, domain: u32, conduit: u32, total: u64) -> MessageId {
-        self.ends.get_mut(&domain).expect("a domain").path.send(conduit, total)
+    fn send(&mut self, domain: DomainId, conduit: u32, total: u64) -> MessageId {
+        self.ends.get_mut(&domain.number()).expect("a domain").path.send(conduit, total)
     }
 
-    fn credit(&mut self, domain: u32, conduit: u32, bytes: u64) {
-        self.ends.get_mut(&domain).expect("a domain").path.credit(conduit, bytes);
+    fn credit(&mut self, domain: DomainId, conduit: u32, bytes: u64) {
+        self.ends.get_mut(&domain.number()).expect("a domain").path.credit(conduit, bytes);
     }
 
-    fn end(&mut self, domain: u32) {
-        self.ends.get_mut(&domain).expect("a domain").path.end();
+    fn end(&mut self, domain: DomainId) {
+        self.ends.get_mut(&domain.number()).expect("a domain").path.end();
     }
 
     fn poll_fd(&self) -> BorrowedFd<'_> {
@@ -210,7 +211,7 @@ impl ligament_carrier::Paths for MemoryPaths {
         self.events.pop_front()
     }
 
-    fn idle(&self, domain: u32) -> bool {
-        self.ends[&domain].path.under_way() == (0, 0)
+    fn idle(&self, domain: DomainId) -> bool {
+        self.ends[&domain.number()].path.under_way() == (0, 0)
     }
 }

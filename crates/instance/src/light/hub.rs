@@ -10,7 +10,7 @@ use ligament_shm::own::OwnMemory;
 use ligament_shm::status::{now, State, StatusPage};
 use ligament_shm::{Endpoint, ShmError};
 use ligament_wire::control::Light;
-use ligament_wire::{decode_body, Bytes, Header, HeaderWords, Limits, Value};
+use ligament_wire::{decode_body, Bytes, Header, HeaderWords, Limits, RankId, Value};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) enum Lack {
 /// How an instance stands.
 struct Standing {
     /// Its number in the run.
-    number: u32,
+    number: RankId,
     name: String,
     /// Which of the lists of ports is its.
     ports: u32,
@@ -111,7 +111,7 @@ impl Hub {
     }
 
     /// The number of a member in the run.
-    pub fn number(&self, member: u32) -> u32 {
+    pub fn number(&self, member: u32) -> RankId {
         self.members[member as usize].number
     }
 

@@ -6,7 +6,7 @@ use crate::loan::Draft;
 use ligament_shm::endpoint::{Contiguous, Source};
 use ligament_shm::ShmError;
 use ligament_wire::control::Request;
-use ligament_wire::{decode_array_to, HeaderWords, Limits, Plan, Value};
+use ligament_wire::{decode_array_to, HeaderWords, Limits, Plan, RankId, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -131,7 +131,7 @@ impl Share {
     }
 
     /// Tells the agent something of this instance, which is given by its number in the run.
-    pub fn tell(&self, what: impl FnOnce(Option<u32>) -> Request) -> Result<(), ShmError> {
+    pub fn tell(&self, what: impl FnOnce(Option<RankId>) -> Request) -> Result<(), ShmError> {
         let mut hub = self.hub();
         let number = hub.number(self.member);
         hub.endpoint.custodian().tell(&what(Some(number)))

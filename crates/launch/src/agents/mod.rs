@@ -17,6 +17,7 @@ pub use ssh::ssh_words;
 
 use crate::command::{plain_or_quoted, quote};
 use crate::site::{LauncherKind, Site};
+use ligament_wire::DomainId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expected {
     /// Its number; the first after the head is 1, and they follow each other.
-    pub domain: u32,
+    pub domain: DomainId,
     /// Its machine, as the launcher calls it; empty if that is not known before it joins.
     pub name: String,
     /// Cores that the run may use there; `None` if only the machine itself knows.
@@ -46,7 +47,7 @@ pub struct AgentCommand {
 
 impl AgentCommand {
     /// The words of the agent's command line. `-` as the invitation means that it comes on standard input.
-    fn words(&self, invitation: &Path, domain: Option<u32>) -> Vec<OsString> {
+    fn words(&self, invitation: &Path, domain: Option<DomainId>) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![self.ligament.clone().into(), "agent".into(), "--join".into(), invitation.into()];
         if let Some(domain) = domain {
@@ -58,7 +59,7 @@ impl AgentCommand {
 
     /// The command as a text for a shell, after the site's modules and commands. If `ligament` is not at the
     /// same path there, it is looked for in `PATH`.
-    fn script(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> String {
+    fn script(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> String {
         let mut script = String::new();
         for line in before {
             let failed = quote(&format!("ligament: this line of the site failed: {line}"));
@@ -77,7 +78,7 @@ impl AgentCommand {
 
     /// The words that run `script` on another machine: by a login shell if the site has modules or commands,
     /// because only a login shell knows of modules.
-    fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<u32>) -> [String; 3] {
+    fn in_shell(&self, before: &[String], invitation: &Path, domain: Option<DomainId>) -> [String; 3] {
         let script = self.script(before, invitation, domain);
         match before.is_empty() {
             true => ["/bin/sh".into(), "-c".into(), script],
@@ -94,7 +95,7 @@ pub struct Start {
     /// Whether the invitation is its standard input; else that is empty.
     pub invitation_as_input: bool,
     /// The domains whose agents it starts.
-    pub domains: Vec<u32>,
+    pub domains: Vec<DomainId>,
     /// What the command starts, for errors: "the agent on n2".
     pub what: String,
 }
@@ -136,7 +137,7 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
 
 /// Whether the domains are numbered in the order in which a launcher counts its tasks.
 fn must_follow(expected: &[Expected], who: &str) -> Result<(), String> {
-    match expected.iter().zip(1..).find(|(one, number)| one.domain != *number) {
+    match expected.iter().zip(1..).find(|(one, number)| one.domain.number() != *number) {
         None => Ok(()),
         Some((one, number)) => Err(format!(
             "{who} counts agents from 1, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \

@@ -5,6 +5,7 @@ use super::{AgentCommand, Expected, Launcher, Start};
 use crate::printed;
 use crate::process::{describe_signal, end_group};
 use crate::sys;
+use ligament_wire::DomainId;
 use rustix::process::Signal;
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
@@ -20,7 +21,7 @@ const TAIL: usize = 4096;
 /// Agents that will not join, or not come back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    pub domains: Vec<u32>,
+    pub domains: Vec<DomainId>,
     /// Why, and what the launcher said.
     pub why: String,
 }
@@ -72,7 +73,7 @@ impl Agents {
     }
 
     /// The output so far of the commands of these domains, for errors: the last lines.
-    pub fn said(&self, domain: u32) -> String {
+    pub fn said(&self, domain: DomainId) -> String {
         let of = self.running.iter().find(|one| one.start.domains.contains(&domain));
         of.map(|one| last_lines(&one.output)).unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use super::*;
 use std::time::Duration;
 
 fn expected(names: &[&str]) -> Vec<Expected> {
-    let domains = names.iter().zip(1..);
+    let domains = names.iter().zip((1..).map(DomainId::new));
     domains.map(|(name, domain)| Expected { domain, name: (*name).into(), cores: None }).collect()
 }
 
@@ -29,7 +29,7 @@ fn srun_starts_one_task_on_each_node_and_gives_the_invitation_to_all() {
     let starts = launcher(LauncherKind::Slurm, &Site::default()).unwrap();
     let starts = starts.starts(&expected(&["n2", "n3"]), &command()).unwrap();
     assert_eq!((starts.len(), starts[0].invitation_as_input), (1, true));
-    assert_eq!(starts[0].domains, [1, 2]);
+    assert_eq!(starts[0].domains, [1, 2].map(DomainId::new));
     assert_eq!(
         words(LauncherKind::Slurm, &Site::default(), &["n2", "n3"])[0].join("|"),
         "srun|--nodes=2|--ntasks=2|--ntasks-per-node=1|--nodelist=n2,n3|--distribution=block|--overlap|\
@@ -59,7 +59,7 @@ fn ssh_never_asks_and_never_hangs_and_its_command_is_one_word_for_the_other_shel
 #[test]
 fn what_a_site_wants_run_before_is_run_by_a_login_shell_and_its_failure_is_said() {
     let site = Site { modules: vec!["gcc".into()], commands: vec!["source it's.sh".into()], ..Site::default() };
-    let shell = command().in_shell(&site.before(), Path::new("-"), Some(1));
+    let shell = command().in_shell(&site.before(), Path::new("-"), Some(DomainId::new(1)));
     assert_eq!(shell[..2], ["bash", "-lc"]);
     assert!(shell[2].starts_with(
         "module load 'gcc'\n[ $? -eq 0 ] || { echo 'ligament: this line of the site failed: module load '"

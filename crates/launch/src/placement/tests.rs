@@ -8,7 +8,12 @@ fn room(name: &str, cores: u32, reserved: u32) -> Room {
 }
 
 fn threads(i: u32, threads: usize) -> Need {
-    Need { name: format!("i[{i}]"), instances: vec![i], resources: Resources::Threads { threads }, fixed: None }
+    Need {
+        name: format!("i[{i}]"),
+        instances: vec![InstanceId::new(i)],
+        resources: Resources::Threads { threads },
+        fixed: None,
+    }
 }
 
 fn all(count: u32, cores: usize) -> Vec<Need> {
@@ -19,27 +24,31 @@ fn rooms(count: usize, cores: u32) -> Vec<Room> {
     (0..count).map(|i| room(&format!("n{i}"), cores, 0)).collect()
 }
 
+fn domains<const N: usize>(numbers: [u32; N]) -> [DomainId; N] {
+    numbers.map(DomainId::new)
+}
+
 const PACKED: PlaceOptions = PlaceOptions { spread: false, overcommit: false };
 const SPREAD: PlaceOptions = PlaceOptions { spread: true, overcommit: false };
 
 #[test]
 fn domains_are_filled_one_after_the_other() {
     let placed = place(&all(5, 1), &rooms(3, 2), PACKED).unwrap();
-    assert_eq!(placed.domains, [0, 0, 1, 1, 2]);
-    assert_eq!(placed.cores[3], [(1, vec![1])]);
+    assert_eq!(placed.domains, domains([0, 0, 1, 1, 2]));
+    assert_eq!(placed.cores[3], [(DomainId::new(1), vec![1])]);
 }
 
 #[test]
 fn spread_gives_each_instance_a_node_of_its_own_while_there_are_some() {
-    assert_eq!(place(&all(3, 1), &rooms(3, 2), SPREAD).unwrap().domains, [0, 1, 2]);
-    assert_eq!(place(&all(4, 1), &rooms(3, 2), SPREAD).unwrap().domains, [0, 1, 2, 0]);
+    assert_eq!(place(&all(3, 1), &rooms(3, 2), SPREAD).unwrap().domains, domains([0, 1, 2]));
+    assert_eq!(place(&all(4, 1), &rooms(3, 2), SPREAD).unwrap().domains, domains([0, 1, 2, 0]));
 }
 
 #[test]
 fn what_is_spread_wide_is_moved_together_where_something_large_needs_a_node() {
     let mut needs = all(3, 1);
     needs.push(threads(3, 2));
-    assert_eq!(place(&needs, &rooms(3, 2), SPREAD).unwrap().domains, [1, 2, 1, 0]);
+    assert_eq!(place(&needs, &rooms(3, 2), SPREAD).unwrap().domains, domains([1, 2, 1, 0]));
     let mut needs: Vec<Need> = (0..4).map(|i| threads(i, 3)).collect();
     needs.extend((4..6).map(|i| threads(i, 2)));
     place(&needs, &rooms(2, 8), SPREAD).unwrap();
@@ -56,13 +65,13 @@ fn one_per_node_and_many_per_node_are_mixed() {
     needs[0] = threads(0, 4);
     needs[3] = threads(3, 4);
     let placed = place(&needs, &rooms(3, 4), PACKED).unwrap();
-    assert_eq!(placed.domains, [0, 1, 1, 2, 1, 1]);
+    assert_eq!(placed.domains, domains([0, 1, 1, 2, 1, 1]));
 }
 
 #[test]
 fn where_the_order_of_the_model_does_not_fit_the_largest_go_first() {
     let needs = [threads(0, 1), threads(1, 3), threads(2, 4)];
-    assert_eq!(place(&needs, &rooms(2, 4), PACKED).unwrap().domains, [0, 0, 1]);
+    assert_eq!(place(&needs, &rooms(2, 4), PACKED).unwrap().domains, domains([0, 0, 1]));
     let needs = [threads(0, 2), threads(1, 2), threads(2, 4), threads(3, 2), threads(4, 2)];
     let placed = place(&needs, &[room("a", 4, 0), room("b", 4, 0), room("c", 4, 0)], PACKED).unwrap();
     assert_eq!(placed.domains.len(), 5);
@@ -73,7 +82,10 @@ fn where_the_order_of_the_model_does_not_fit_the_largest_go_first() {
 #[test]
 fn cores_that_are_kept_for_the_agent_are_given_to_nobody() {
     let placed = place(&all(3, 1), &[room("a", 2, 1), room("b", 4, 2)], PACKED).unwrap();
-    assert_eq!(placed.cores, [[(0, vec![1])], [(1, vec![2])], [(1, vec![3])]]);
+    assert_eq!(
+        placed.cores,
+        [[(DomainId::new(0), vec![1])], [(DomainId::new(1), vec![2])], [(DomainId::new(1), vec![3])]]
+    );
     let error = place(&all(1, 2), &[room("a", 2, 1)], PACKED).unwrap_err();
     assert_eq!(
         error,
@@ -95,9 +107,9 @@ fn what_does_not_fit_is_named_with_what_is_left() {
 fn overcommit_shares_the_load_and_says_which_domains_are_too_full() {
     let options = PlaceOptions { spread: false, overcommit: true };
     let placed = place(&all(9, 1), &[room("login", 0, 0), room("a", 1, 0), room("b", 2, 0)], options).unwrap();
-    let count = |domain| placed.domains.iter().filter(|d| **d == domain).count();
+    let count = |domain| placed.domains.iter().filter(|d| d.number() == domain).count();
     assert_eq!((count(0), count(1), count(2)), (0, 3, 6));
-    assert_eq!(placed.overcommitted, [1, 2]);
+    assert_eq!(placed.overcommitted, domains([1, 2]));
     assert!(placed.cores.iter().all(Vec::is_empty));
 }
 
@@ -105,12 +117,12 @@ fn overcommit_shares_the_load_and_says_which_domains_are_too_full() {
 fn the_users_word_comes_first_and_is_not_refused_for_want_of_cores() {
     let mut needs = all(4, 1);
     for i in [1, 2, 3] {
-        needs[i].fixed = Some(1);
+        needs[i].fixed = Some(DomainId::new(1));
     }
     let placed = place(&needs, &rooms(2, 2), PACKED).unwrap();
-    assert_eq!(placed.domains, [0, 1, 1, 1]);
-    assert_eq!(placed.overcommitted, [1]);
-    assert_eq!(placed.cores[0], [(0, vec![0])]);
+    assert_eq!(placed.domains, domains([0, 1, 1, 1]));
+    assert_eq!(placed.overcommitted, domains([1]));
+    assert_eq!(placed.cores[0], [(DomainId::new(0), vec![0])]);
 }
 
 #[test]
@@ -119,9 +131,9 @@ fn mpi_processes_go_to_one_node_where_they_fit_and_over_several_where_not() {
         resources: Resources::MpiProcesses { mpi_processes, threads_per_mpi_process: 2 },
         ..threads(0, 1)
     };
-    assert_eq!(place(&[of(2)], &rooms(3, 4), PACKED).unwrap().cores[0], [(0, vec![0, 1, 2, 3])]);
+    assert_eq!(place(&[of(2)], &rooms(3, 4), PACKED).unwrap().cores[0], [(DomainId::new(0), vec![0, 1, 2, 3])]);
     let placed = place(&[of(5)], &rooms(3, 5), PACKED).unwrap();
-    let counts: Vec<_> = placed.cores[0].iter().map(|(domain, cores)| (*domain, cores.len())).collect();
+    let counts: Vec<_> = placed.cores[0].iter().map(|(domain, cores)| (domain.number(), cores.len())).collect();
     assert_eq!(counts, [(0, 4), (1, 4), (2, 2)]);
     assert!(place(&[of(7)], &rooms(3, 5), PACKED).unwrap_err().contains("7 MPI processes of 2 cores"));
 }
@@ -133,8 +145,8 @@ fn whole_nodes_are_shared_with_nobody() {
         ..threads(i, 1)
     };
     let placed = place(&[threads(0, 1), whole(1), threads(2, 1)], &rooms(3, 4), PACKED).unwrap();
-    assert_eq!(placed.domains, [2, 0, 2]);
-    assert_eq!(placed.cores[1], [(0, vec![0]), (1, vec![0])]);
+    assert_eq!(placed.domains, domains([2, 0, 2]));
+    assert_eq!(placed.cores[1], [(DomainId::new(0), vec![0]), (DomainId::new(1), vec![0])]);
     let error = place(&[whole(0), whole(1)], &rooms(3, 4), PACKED).unwrap_err();
     assert!(error.contains("i[1] needs 2 empty nodes with 1 core each"), "{error}");
 }
@@ -159,7 +171,7 @@ resources:
     read.into_result().unwrap().expand().unwrap()
 }
 
-fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<u32>, String> {
+fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<DomainId>, String> {
     let needs = needs(&model(extra), rooms, &|_| None)?;
     Ok(place(&needs, rooms, PACKED)?.domains)
 }
@@ -167,8 +179,8 @@ fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<u32>, String> {
 #[test]
 fn the_models_word_names_components_and_instances_and_domains_by_number_or_machine() {
     let word = "ligament: {place: {1: micro, n2: \"micro[2]\"}}";
-    assert_eq!(placed(word, &rooms(3, 4)).unwrap(), [0, 1, 1, 2]);
-    assert_eq!(placed("", &rooms(3, 4)).unwrap(), [0, 0, 1, 1]);
+    assert_eq!(placed(word, &rooms(3, 4)).unwrap(), domains([0, 1, 1, 2]));
+    assert_eq!(placed("", &rooms(3, 4)).unwrap(), domains([0, 0, 1, 1]));
 }
 
 #[test]
@@ -181,7 +193,7 @@ fn a_domain_that_is_not_there_is_named_with_the_line_and_those_that_are() {
 #[test]
 fn instances_of_a_light_program_stay_together() {
     let light = "ligament: {light: [micro]}";
-    assert_eq!(placed(light, &rooms(2, 2)).unwrap(), [0, 1, 1, 1]);
+    assert_eq!(placed(light, &rooms(2, 2)).unwrap(), domains([0, 1, 1, 1]));
     let torn = "ligament: {light: [micro], place: {0: \"micro[0]\", 1: \"micro[1]\"}}";
     assert!(placed(torn, &rooms(2, 2)).unwrap_err().contains("run by one process"));
 }
@@ -189,9 +201,9 @@ fn instances_of_a_light_program_stay_together() {
 #[test]
 fn what_only_one_domain_can_start_is_placed_there_and_not_elsewhere_by_word() {
     let rooms = rooms(2, 8);
-    let only_here = |i: u32| (i == 0).then_some(0);
+    let only_here = |i: InstanceId| (i.index() == 0).then_some(DomainId::HEAD);
     let free = needs(&model(""), &rooms, &only_here).unwrap();
-    assert_eq!(free[0].fixed, Some(0));
+    assert_eq!(free[0].fixed, Some(DomainId::HEAD));
     let error = needs(&model("ligament: {place: {1: macro}}"), &rooms, &only_here).unwrap_err();
     assert!(error.contains("macro is placed in the domain 1, but can only"), "{error}");
 }
@@ -224,7 +236,7 @@ proptest! {
             .enumerate()
             .map(|(i, (resources, fixed))| Need {
                 resources: *resources,
-                fixed: fixed.filter(|domain| (*domain as usize) < rooms.len()),
+                fixed: fixed.map(DomainId::new).filter(|domain| domain.index() < rooms.len()),
                 ..threads(i as u32, 1)
             })
             .collect();
@@ -239,7 +251,7 @@ proptest! {
                 let mut owners = HashMap::new();
                 for (i, need) in needs.iter().enumerate() {
                     let domain = placement.domains[i];
-                    prop_assert!((domain as usize) < rooms.len());
+                    prop_assert!(domain.index() < rooms.len());
                     if let Some(fixed) = need.fixed {
                         prop_assert_eq!(domain, fixed);
                     }
@@ -260,7 +272,7 @@ proptest! {
                     prop_assert_eq!(total as u32, needed);
                     for (domain, cores) in given {
                         for core in cores {
-                            let room = &rooms[*domain as usize];
+                            let room = &rooms[domain.index()];
                             prop_assert!(*core >= room.reserved && *core < room.cores);
                             prop_assert_eq!(owners.insert((*domain, *core), i), None);
                         }

@@ -10,6 +10,7 @@ mod files;
 pub use files::{cannot_write, give, no_room, store, Room};
 
 use ligament_model::{Reference, Resolved, Staged};
+use ligament_wire::InstanceId;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub struct Input {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// The process: the first of its instances.
-    pub process: u32,
+    pub process: InstanceId,
     /// Position in `Inputs::files`.
     pub input: u32,
     /// What it is called in the working directory.
@@ -55,16 +56,16 @@ impl Inputs {
     ///
     /// # Errors
     /// What cannot be staged, and why.
-    pub fn of(model: &Resolved, process_of: impl Fn(u32) -> u32) -> Result<Inputs, String> {
+    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<Inputs, String> {
         let mut found = Found::default();
-        let mut given: BTreeMap<(u32, String), u32> = BTreeMap::new();
+        let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
         if stage.is_empty() {
             return Ok(Inputs::default());
         }
-        for (i, instance) in (0u32..).zip(&model.instances) {
+        for (i, instance) in model.instances.iter().enumerate() {
             let component = &model.components[instance.component as usize].name;
-            let process = process_of(i);
+            let process = process_of(InstanceId::at(i));
             for (name, input) in found.of(stage.get(component), stage.get(&instance.name), &instance.name)? {
                 let before = given.insert((process, name.clone()), input);
                 if before.is_some_and(|before| before != input) {
@@ -81,7 +82,7 @@ impl Inputs {
     }
 
     /// The staged paths of a process in its working directory, by the user's paths.
-    pub fn staged_for(&self, process: u32, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
+    pub fn staged_for(&self, process: InstanceId, workdir: &Path) -> HashMap<PathBuf, PathBuf> {
         let first = self.given.partition_point(|given| given.process < process);
         let own = self.given[first..].iter().take_while(|given| given.process == process);
         own.map(|given| (self.files[given.input as usize].source.clone(), workdir.join(&given.name))).collect()

@@ -44,7 +44,12 @@ fn told(inputs: &Inputs) -> Vec<(u32, &str, &str)> {
     let one = |given: &Given| inputs.files[given.input as usize].name.clone();
     let names: Vec<String> = inputs.given.iter().map(one).collect();
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
-    inputs.given.iter().zip(names).map(|(given, name)| (given.process, given.name.as_str(), name)).collect()
+    inputs
+        .given
+        .iter()
+        .zip(names)
+        .map(|(given, name)| (given.process.number(), given.name.as_str(), name))
+        .collect()
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn an_instances_own_file_comes_before_its_components_of_that_name() {
     let ground = Ground::new("own");
     let inputs = ground.inputs("{micro: mesh, \"micro[1]\": other/mesh}").unwrap();
     assert_eq!(told(&inputs), [(1, "mesh", "mesh"), (2, "mesh", "mesh~2")]);
-    let found = inputs.staged_for(2, Path::new("/w"));
+    let found = inputs.staged_for(InstanceId::new(2), Path::new("/w"));
     assert_eq!(found[&ground.0.join("other/mesh")], Path::new("/w/mesh"));
 }
 
@@ -70,7 +75,7 @@ fn an_instances_own_file_comes_before_its_components_of_that_name() {
 fn instances_of_one_process_cannot_have_different_files_of_one_name() {
     let ground = Ground::new("process");
     let model = ground.model("{micro: mesh, \"micro[1]\": other/mesh}");
-    let why = Inputs::of(&model, |i| i.min(1)).unwrap_err();
+    let why = Inputs::of(&model, |i| i.min(InstanceId::new(1))).unwrap_err();
     assert!(why.contains("different inputs called \"mesh\""), "{why}");
 }
 

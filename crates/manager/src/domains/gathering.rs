@@ -4,11 +4,12 @@ use crate::summary::in_seconds;
 use ligament_agent::domains::Expected;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Join, VERSION};
+use ligament_wire::DomainId;
 
 /// A domain that has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
-    pub domain: u32,
+    pub domain: DomainId,
     pub name: String,
     pub join: Join,
 }
@@ -30,14 +31,14 @@ impl Gathering {
     ///
     /// # Errors
     /// For the log: who cannot take part, and why.
-    pub fn heard(&mut self, domain: u32, bytes: &[u8]) -> Result<(), (String, Vec<u8>)> {
+    pub fn heard(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), (String, Vec<u8>)> {
         self.take(domain, bytes).map_err(|why| {
             let told = to_bytes(&FromHead::Refused(why.clone()));
             (format!("the agent of domain {domain} cannot take part: {why}"), told)
         })
     }
 
-    fn take(&mut self, domain: u32, bytes: &[u8]) -> Result<(), String> {
+    fn take(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), String> {
         let message: FromAgent = from_bytes(bytes)?;
         Extent::default().check(domain, &message)?;
         let FromAgent::Join(mut join) = message else {
@@ -63,26 +64,26 @@ impl Gathering {
     }
 
     /// The numbers of those that have joined.
-    pub fn have_joined(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn have_joined(&self) -> impl Iterator<Item = DomainId> + '_ {
         let there = self.expected.iter().zip(&self.joined).filter(|(_, joined)| joined.is_some());
         there.map(|(expected, _)| expected.domain)
     }
 
     /// What people call a domain.
-    pub fn name(&self, domain: u32) -> String {
+    pub fn name(&self, domain: DomainId) -> String {
         let found = self.expected.iter().find(|one| one.domain == domain);
         found.map_or_else(|| format!("domain {domain}"), |one| name_of(one, ""))
     }
 
     /// A domain that may have joined is gone.
-    pub fn forget(&mut self, domain: u32) {
+    pub fn forget(&mut self, domain: DomainId) {
         for (_, joined) in self.expected.iter().zip(&mut self.joined).filter(|(one, _)| one.domain == domain) {
             *joined = None;
         }
     }
 
     /// A domain, once it has joined.
-    pub fn joined(&self, domain: u32) -> Option<Joined> {
+    pub fn joined(&self, domain: DomainId) -> Option<Joined> {
         let place = self.expected.iter().position(|one| one.domain == domain)?;
         let join = self.joined[place].clone()?;
         Some(Joined { domain, name: name_of(&self.expected[place], &join.host), join })
@@ -146,7 +147,8 @@ mod tests {
     }
 
     fn two() -> Gathering {
-        let one = |domain, name: &str, cores| Expected { domain, name: name.into(), cores };
+        let one =
+            |domain, name: &str, cores| Expected { domain: DomainId::new(domain), name: name.into(), cores };
         Gathering::new(vec![one(2, "node3", Some(8)), one(1, "", None)])
     }
 
@@ -154,12 +156,13 @@ mod tests {
     fn all_are_there_when_each_has_joined_in_any_order() {
         let mut gathering = two();
         assert_eq!(gathering.missing(), ["node3", "domain 1"]);
-        gathering.heard(2, &join(VERSION)).unwrap();
-        gathering.heard(2, &join(VERSION)).unwrap();
+        gathering.heard(DomainId::new(2), &join(VERSION)).unwrap();
+        gathering.heard(DomainId::new(2), &join(VERSION)).unwrap();
         assert_eq!((gathering.count(), gathering.complete()), ((1, 2), None));
-        gathering.heard(1, &join(VERSION)).unwrap();
+        gathering.heard(DomainId::new(1), &join(VERSION)).unwrap();
         let all = gathering.complete().unwrap();
-        let told: Vec<_> = all.iter().map(|one| (one.domain, one.name.as_str(), one.join.cores)).collect();
+        let told: Vec<_> =
+            all.iter().map(|one| (one.domain.number(), one.name.as_str(), one.join.cores)).collect();
         assert_eq!(told, [(1, "box", 3), (2, "node3", 8)]);
     }
 
@@ -167,7 +170,7 @@ mod tests {
     fn who_does_not_come_is_named() {
         let mut gathering = two();
         assert!(gathering.too_late(60.0).contains("the agents of node3, domain 1 have not joined"));
-        gathering.heard(1, &join(VERSION)).unwrap();
+        gathering.heard(DomainId::new(1), &join(VERSION)).unwrap();
         let why = gathering.too_late(1.0);
         assert!(why.contains("the agent of node3 has not joined the run within 1.00 s (1 of 2 came)"), "{why}");
     }
@@ -175,12 +178,12 @@ mod tests {
     #[test]
     fn another_version_and_strangers_are_refused_with_the_reason() {
         let mut gathering = two();
-        let (why, told) = gathering.heard(1, &join(VERSION + 1)).unwrap_err();
+        let (why, told) = gathering.heard(DomainId::new(1), &join(VERSION + 1)).unwrap_err();
         assert!(why.contains("install the same version everywhere"), "{why}");
         assert!(matches!(from_bytes(&told), Ok(FromHead::Refused(_))));
-        assert!(gathering.heard(3, &join(VERSION)).unwrap_err().0.contains("no domain 3"));
-        assert!(gathering.heard(1, b"garbage").is_err());
-        assert!(gathering.heard(1, &to_bytes(&FromAgent::Over(None))).is_err());
+        assert!(gathering.heard(DomainId::new(3), &join(VERSION)).unwrap_err().0.contains("no domain 3"));
+        assert!(gathering.heard(DomainId::new(1), b"garbage").is_err());
+        assert!(gathering.heard(DomainId::new(1), &to_bytes(&FromAgent::Over(None))).is_err());
         assert_eq!(gathering.count(), (0, 2));
     }
 }

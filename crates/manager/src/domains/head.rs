@@ -6,27 +6,28 @@ use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
+use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
 use std::time::Duration;
 
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub enum Doing {
     /// Tell this to the agent of a domain.
-    Tell { domain: u32, bytes: Vec<u8> },
+    Tell { domain: DomainId, bytes: Vec<u8> },
     /// The head's own agent is to do this.
     Order(AgentOrder),
     /// Something happened elsewhere.
     Report(Report),
     /// What a timeline elsewhere has gained until this moment of the head's clock, and whether nothing more will come.
-    Gained { instance: u32, gained: Gained, at: u64, over: bool },
+    Gained { rank: RankId, gained: Gained, at: u64, over: bool },
     /// A piece of a file for the run directory. When it is written, call `wrote`.
-    Write { domain: u32, piece: Piece },
+    Write { domain: DomainId, piece: Piece },
     /// All is in place for the instances of a domain; where they have their files, if not in the run directory.
-    Ready { domain: u32, scratch: Option<String> },
+    Ready { domain: DomainId, scratch: Option<String> },
     /// So much is to come of a domain's files.
-    Leaves { domain: u32, files: u64, bytes: u64 },
+    Leaves { domain: DomainId, files: u64, bytes: u64 },
     /// A domain shows what somebody wanted to see.
-    Seen { domain: u32, seen: Seen },
+    Seen { domain: DomainId, seen: Seen },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub struct Head {
     extent: Extent,
     /// The domains from 1 on.
     members: Vec<RemoteDomain>,
-    /// What was told of each instance that is elsewhere, and whether its process is stopped.
+    /// What was told of each rank that is elsewhere, and whether its process is stopped.
     seen: Vec<Option<(InstanceView, bool)>>,
     /// The last round in which the head's own instances were asked.
     round: u64,
@@ -72,9 +73,16 @@ pub struct Head {
 }
 
 impl Head {
-    /// A run whose instances are in these domains, and has so many channels. `names` has what people call the domains
-    /// from 1 on, all of which are there at `now` (ns).
-    pub fn new(placement: Vec<u32>, channels: usize, names: Vec<String>, patience: Duration, now: u64) -> Head {
+    /// A run whose instances are in these domains and have these ranks, and which has so many channels. `names`
+    /// has what people call the domains from 1 on, all of which are there at `now` (ns).
+    pub fn new(
+        placement: Vec<DomainId>,
+        ranks: Ranks,
+        channels: usize,
+        names: Vec<String>,
+        patience: Duration,
+        now: u64,
+    ) -> Head {
         let member = |name| RemoteDomain {
             name,
             stage: Stage::Running,
@@ -86,8 +94,8 @@ impl Head {
             ending: false,
         };
         Head {
-            seen: vec![None; placement.len()],
-            extent: Extent { placement, channels, inputs: 0 },
+            seen: vec![None; ranks.count()],
+            extent: Extent { placement, ranks, channels, inputs: 0 },
             members: names.into_iter().map(member).collect(),
             round: 0,
             patience,
@@ -97,18 +105,28 @@ impl Head {
     }
 
     /// Whether the agent of a domain is still there to be asked.
-    pub fn is_there(&self, domain: u32) -> bool {
-        let member = (domain as usize).checked_sub(1).and_then(|place| self.members.get(place));
+    pub fn is_there(&self, domain: DomainId) -> bool {
+        let member = domain.index().checked_sub(1).and_then(|place| self.members.get(place));
         member.is_some_and(|member| member.stage != Stage::Lost)
     }
 
-    /// The domain of an instance.
-    pub fn domain_of(&self, instance: u32) -> u32 {
-        self.extent.placement[instance as usize]
+    /// The domain of a rank.
+    pub fn domain_of(&self, rank: RankId) -> DomainId {
+        self.extent.placement[self.extent.ranks.instance(rank).index()]
     }
 
-    fn member(&mut self, domain: u32) -> Option<&mut RemoteDomain> {
-        self.members.get_mut((domain as usize).checked_sub(1)?)
+    /// The domain of all ranks of an instance.
+    pub fn domain_of_all(&self, instance: InstanceId) -> DomainId {
+        self.extent.placement[instance.index()]
+    }
+
+    /// Those that are not the head's.
+    fn domains(&self) -> impl Iterator<Item = (DomainId, &RemoteDomain)> {
+        DomainId::first(self.members.len() + 1).skip(1).zip(&self.members)
+    }
+
+    fn member(&mut self, domain: DomainId) -> Option<&mut RemoteDomain> {
+        self.members.get_mut(domain.index().checked_sub(1)?)
     }
 
     /// Before anything starts: domains have so many inputs to wait for.
@@ -120,7 +138,7 @@ impl Head {
     ///
     /// # Errors
     /// Why the run cannot begin.
-    pub fn heard_early(&mut self, domain: u32, bytes: &[u8], now: u64) -> Result<FromAgent, String> {
+    pub fn heard_early(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Result<FromAgent, String> {
         let message = from_bytes::<FromAgent>(bytes)
             .and_then(|message| self.extent.check(domain, &message).map(|()| message));
         let Some(member) = self.member(domain) else { return Err(format!("there is no domain {domain}")) };
@@ -143,7 +161,7 @@ impl Head {
     }
 
     /// The agent of a domain says something, which is heard at `now` (ns).
-    pub fn heard(&mut self, domain: u32, bytes: &[u8], now: u64) -> Vec<Doing> {
+    pub fn heard(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Vec<Doing> {
         if self.member(domain).is_none_or(|member| member.stage == Stage::Lost) {
             return Vec::new();
         }
@@ -178,7 +196,7 @@ impl Head {
         }
     }
 
-    fn report(&mut self, domain: u32, report: Report) -> Doing {
+    fn report(&mut self, domain: DomainId, report: Report) -> Doing {
         match report {
             // What the head's own agent makes of it is what the run makes of it.
             Report::Ending(outcome) => {
@@ -192,12 +210,12 @@ impl Head {
                 let text = format!("the agent on {name} (domain {domain}): {text}");
                 Doing::Report(Report::Remark { level, text })
             }
-            Report::Slots { instance, slots } => Doing::Order(AgentOrder::Slots { instance, slots }),
+            Report::Slots { rank, slots } => Doing::Order(AgentOrder::Slots { rank, slots }),
             report => Doing::Report(report),
         }
     }
 
-    fn snapshot(&mut self, domain: u32, snapshot: Snapshot, now: u64) -> Vec<Doing> {
+    fn snapshot(&mut self, domain: DomainId, snapshot: Snapshot, now: u64) -> Vec<Doing> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         let ahead = i128::from(now) - i128::from(snapshot.at);
         let ahead = member.ahead.map_or(ahead, |before| before.min(ahead));
@@ -206,16 +224,14 @@ impl Head {
         member.carrier = carrier_of(snapshot.round, snapshot.carried);
         let at = u64::try_from(i128::from(snapshot.at) + ahead).unwrap_or(now);
         for row in &snapshot.rows {
-            self.seen[row.instance as usize] = Some((words::told_view(row, at), row.stopped));
+            self.seen[row.rank.index()] = Some((words::told_view(row, at), row.stopped));
         }
         let gained = |lane: &_| words::told_gained(lane, at);
         let lanes = snapshot.lanes.iter();
-        lanes
-            .map(|lane| Doing::Gained { instance: lane.instance, gained: gained(lane), at, over: lane.over })
-            .collect()
+        lanes.map(|lane| Doing::Gained { rank: lane.rank, gained: gained(lane), at, over: lane.over }).collect()
     }
 
-    fn over(&mut self, domain: u32, ending: Option<Outcome>) -> Vec<Doing> {
+    fn over(&mut self, domain: DomainId, ending: Option<Outcome>) -> Vec<Doing> {
         if let Some(member) = self.member(domain) {
             member.stage = Stage::Over;
         }
@@ -229,23 +245,26 @@ impl Head {
     }
 
     /// The path to a domain is given up: its agent is gone, and why.
-    pub fn lost(&mut self, domain: u32, why: &str) -> Vec<Doing> {
+    pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<Doing> {
         self.lose(domain, |name| format!("the agent on {name} (domain {domain}) vanished: {why}"))
     }
 
     /// The process of a domain's agent is gone, as who outlived it there says; `how` it ended.
-    pub fn gone(&mut self, domain: u32, how: &str) -> Vec<Doing> {
+    pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<Doing> {
         self.lose(domain, |name| format!("the agent on {name} (domain {domain}) is gone: {how}"))
     }
 
     /// A domain takes part no more; `why`, of its name, is why the run fails.
-    fn lose(&mut self, domain: u32, why: impl FnOnce(&str) -> String) -> Vec<Doing> {
+    fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> String) -> Vec<Doing> {
         let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
             return Vec::new();
         };
         member.stage = Stage::Lost;
         let why = why(&member.name);
-        for (seen, _) in self.seen.iter_mut().zip(&self.extent.placement).filter(|(_, &at)| at == domain) {
+        let Extent { placement, ranks, .. } = &self.extent;
+        let lost = ranks.all().filter(|&rank| placement[ranks.instance(rank).index()] == domain);
+        for rank in lost {
+            let seen = &mut self.seen[rank.index()];
             let (view, stopped) = seen.get_or_insert_with(unseen);
             if !matches!(view.phase, Phase::Gone(_)) {
                 view.phase = Phase::Gone(Exit::Unknown);
@@ -267,11 +286,8 @@ impl Head {
         let patience = self.patience.as_nanos() as u64;
         let silent =
             |member: &RemoteDomain| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
-        let silent: Vec<u32> = (1u32..)
-            .zip(&self.members)
-            .filter(|(_, member)| silent(member))
-            .map(|(domain, _)| domain)
-            .collect();
+        let silent: Vec<DomainId> =
+            self.domains().filter(|(_, member)| silent(member)).map(|(domain, _)| domain).collect();
         let heard = format!("nothing was heard of it for {} s", self.patience.as_secs());
         silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
     }
@@ -280,7 +296,8 @@ impl Head {
     pub fn ending(&mut self, outcome: &Outcome) -> Vec<Doing> {
         let bytes = orders([&AgentOrder::End(outcome.clone())]);
         let mut out = Vec::new();
-        for (domain, member) in (1u32..).zip(&mut self.members) {
+        let domains = DomainId::first(self.members.len() + 1).skip(1);
+        for (domain, member) in domains.zip(&mut self.members) {
             if member.stage != Stage::Lost && !std::mem::replace(&mut member.ending, true) {
                 out.push(Doing::Tell { domain, bytes: bytes.clone() });
             }
@@ -294,23 +311,23 @@ impl Head {
     }
 
     fn tell_all(&self, bytes: Vec<u8>) -> Vec<Doing> {
-        let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+        let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
         there.map(|(domain, _)| Doing::Tell { domain, bytes: bytes.clone() }).collect()
     }
 
     /// What the manager orders, for whom it is.
     pub fn pass_on(&mut self, order: AgentOrder) -> Vec<Doing> {
         match order {
-            AgentOrder::Look { round, instances } => {
-                let of = |domain: u32| -> AgentOrder {
-                    let own = instances.iter().copied().filter(|&one| self.domain_of(one) == domain);
-                    AgentOrder::Look { round, instances: own.collect() }
+            AgentOrder::Look { round, ranks } => {
+                let of = |domain: DomainId| -> AgentOrder {
+                    let own = ranks.iter().copied().filter(|&one| self.domain_of(one) == domain);
+                    AgentOrder::Look { round, ranks: own.collect() }
                 };
                 // Also those that have none of them tell what their carriers do after it.
-                let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+                let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
                 let mut out: Vec<Doing> =
                     there.map(|(domain, _)| Doing::Tell { domain, bytes: orders([&of(domain)]) }).collect();
-                out.push(Doing::Order(of(0)));
+                out.push(Doing::Order(of(DomainId::HEAD)));
                 self.round = round;
                 out
             }
@@ -324,7 +341,7 @@ impl Head {
     }
 
     /// So many bytes of a domain's files were written down, or could not be.
-    pub fn wrote(&mut self, domain: u32, bytes: u64) -> Vec<Doing> {
+    pub fn wrote(&mut self, domain: DomainId, bytes: u64) -> Vec<Doing> {
         let Some(member) = self.member(domain) else { return Vec::new() };
         member.wrote += bytes;
         vec![Doing::Tell { domain, bytes: to_bytes(&FromHead::Wrote(member.wrote)) }]
@@ -332,14 +349,15 @@ impl Head {
 
     /// Puts what was told of instances elsewhere where the head's own agent knows nothing.
     pub fn see(&self, views: &mut [InstanceView]) {
-        for (i, view) in views.iter_mut().enumerate().filter(|(i, _)| self.extent.placement[*i] != 0) {
-            *view = self.seen[i].as_ref().map_or_else(|| unseen().0, |(view, _)| view.clone());
+        let ranks = self.extent.ranks.all().zip(views);
+        for (rank, view) in ranks.filter(|(rank, _)| self.domain_of(*rank) != DomainId::HEAD) {
+            *view = self.seen[rank.index()].as_ref().map_or_else(|| unseen().0, |(view, _)| view.clone());
         }
     }
 
-    /// Whether the process of an instance is stopped, if that is known from elsewhere.
-    pub fn is_stopped(&self, instance: u32) -> bool {
-        self.seen[instance as usize].as_ref().is_some_and(|(_, stopped)| *stopped)
+    /// Whether the process of a rank is stopped, if that is known from elsewhere.
+    pub fn is_stopped(&self, rank: RankId) -> bool {
+        self.seen[rank.index()].as_ref().is_some_and(|(_, stopped)| *stopped)
     }
 
     /// What the carriers of all domains do; `own` asks the head's, and is called last.
@@ -369,7 +387,7 @@ impl Head {
 
     /// All is over and written down.
     pub fn bye(&self) -> Vec<Doing> {
-        let there = (1u32..).zip(&self.members).filter(|(_, member)| member.stage != Stage::Lost);
+        let there = self.domains().filter(|(_, member)| member.stage != Stage::Lost);
         there.map(|(domain, _)| Doing::Tell { domain, bytes: to_bytes(&FromHead::Bye) }).collect()
     }
 }

@@ -3,6 +3,7 @@
 
 use super::merge::{Piece, Sums};
 use super::{Activity, Cause};
+use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -27,7 +28,7 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Line {
     Instance {
-        number: u32,
+        number: RankId,
         component: String,
         name: String,
     },
@@ -36,16 +37,16 @@ pub(super) enum Line {
         cause: Cause,
     },
     Begins {
-        instance: u32,
+        rank: RankId,
         at: u64,
     },
     Ends {
-        instance: u32,
+        rank: RankId,
         at: u64,
         how: String,
     },
     Piece {
-        instance: u32,
+        rank: RankId,
         piece: Piece,
     },
     /// To be added to the sum of a cause.
@@ -69,15 +70,15 @@ impl Line {
             Line::Cause { number, cause } => writeln!(
                 out,
                 "c {number} {} {} {} {} {}",
-                cause.instance,
+                cause.rank,
                 cause.activity.name(),
                 or_dash(cause.at.as_ref()),
                 or_dash(cause.peer),
                 or_dash(cause.peer_port.as_ref())
             ),
-            Line::Begins { instance, at } => writeln!(out, "b {instance} {at}"),
-            Line::Ends { instance, at, how } => writeln!(out, "e {instance} {at} {how}"),
-            Line::Piece { instance, piece } => return write_piece(*instance, piece, out),
+            Line::Begins { rank, at } => writeln!(out, "b {rank} {at}"),
+            Line::Ends { rank, at, how } => writeln!(out, "e {rank} {at} {how}"),
+            Line::Piece { rank, piece } => return write_piece(*rank, piece, out),
             Line::Total { cause, ns, count } => writeln!(out, "t {cause} {ns} {count}"),
             Line::Unknown => Ok(()),
         };
@@ -97,31 +98,31 @@ impl Line {
             },
             "c" => {
                 let number = words.number("cause")?;
-                let instance = words.number("instance")?;
+                let rank = words.number("instance")?;
                 let activity = words.next("activity")?;
                 let activity = Activity::from_name(activity)
                     .ok_or_else(|| format!("\"{activity}\" is no activity; it is one of message, any, room, slots, memory, send, receive"))?;
                 let at = words.perhaps("port")?.map(str::to_owned);
                 let peer = words.perhaps_number("peer")?;
                 let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);
-                Line::Cause { number, cause: Cause { instance, activity, at, peer, peer_port } }
+                Line::Cause { number, cause: Cause { rank, activity, at, peer, peer_port } }
             }
-            "b" => Line::Begins { instance: words.number("instance")?, at: words.number("time")? },
+            "b" => Line::Begins { rank: words.number("instance")?, at: words.number("time")? },
             "e" => Line::Ends {
-                instance: words.number("instance")?,
+                rank: words.number("instance")?,
                 at: words.number("time")?,
                 how: words.next("state")?.to_owned(),
             },
             "x" => {
-                let instance = words.number("instance")?;
+                let rank = words.number("instance")?;
                 let (gap, length) = (words.number("gap")?, words.number("length")?);
                 let cause = Some(words.number("cause")?);
                 let (sums, time) = (words.sums()?, words.time()?);
                 let piece = Piece { gap, length, cause, share: length, is_period: false, sums, time };
-                Line::Piece { instance, piece }
+                Line::Piece { rank, piece }
             }
             "p" => {
-                let instance = words.number("instance")?;
+                let rank = words.number("instance")?;
                 let length = words.number("length")?;
                 let cause = words.perhaps_number("cause")?;
                 let share: u64 = words.number("share")?;
@@ -130,7 +131,7 @@ impl Line {
                 }
                 let (sums, time) = (words.sums()?, words.time()?);
                 let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time };
-                Line::Piece { instance, piece }
+                Line::Piece { rank, piece }
             }
             "t" => Line::Total {
                 cause: words.number("cause")?,
@@ -142,10 +143,10 @@ impl Line {
     }
 }
 
-fn write_piece(instance: u32, piece: &Piece, out: &mut String) {
+fn write_piece(rank: RankId, piece: &Piece, out: &mut String) {
     let _ = match (piece.is_period, piece.cause) {
-        (false, Some(cause)) => write!(out, "x {instance} {} {} {cause}", piece.gap, piece.length),
-        (_, cause) => write!(out, "p {instance} {} {} {}", piece.length, or_dash(cause), piece.share),
+        (false, Some(cause)) => write!(out, "x {rank} {} {} {cause}", piece.gap, piece.length),
+        (_, cause) => write!(out, "p {rank} {} {} {}", piece.length, or_dash(cause), piece.share),
     };
     for value in piece.sums.values() {
         let _ = write!(out, " {value}");
@@ -213,21 +214,27 @@ mod tests {
             Piece { gap: 5, length: 7, cause: Some(3), share: 7, is_period: false, sums, time: Some(0.1) };
         let period = Piece { gap: 0, cause: None, share: 0, is_period: true, time: None, ..piece.clone() };
         let cause = Cause {
-            instance: 2,
+            rank: RankId::new(2),
             activity: Activity::Room,
             at: Some("a[2].out".into()),
-            peer: Some(1),
+            peer: Some(RankId::new(1)),
             peer_port: Some("b.in[3]".into()),
         };
-        let any = Cause { instance: 2, activity: Activity::AnyMessage, at: None, peer: None, peer_port: None };
+        let any = Cause {
+            rank: RankId::new(2),
+            activity: Activity::AnyMessage,
+            at: None,
+            peer: None,
+            peer_port: None,
+        };
         for line in [
-            Line::Instance { number: 4, component: "a.b".into(), name: "a.b[1][2]".into() },
+            Line::Instance { number: RankId::new(4), component: "a.b".into(), name: "a.b[1][2]".into() },
             Line::Cause { number: 0, cause },
             Line::Cause { number: 1, cause: any },
-            Line::Begins { instance: 3, at: u64::MAX },
-            Line::Ends { instance: 3, at: 5, how: "ended".into() },
-            Line::Piece { instance: 0, piece },
-            Line::Piece { instance: 0, piece: period },
+            Line::Begins { rank: RankId::new(3), at: u64::MAX },
+            Line::Ends { rank: RankId::new(3), at: 5, how: "ended".into() },
+            Line::Piece { rank: RankId::new(0), piece },
+            Line::Piece { rank: RankId::new(0), piece: period },
             Line::Total { cause: 1, ns: 2, count: 3 },
         ] {
             let mut text = String::new();

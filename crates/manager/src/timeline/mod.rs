@@ -13,6 +13,8 @@ pub use reading::{Header, Lane, Span, Timeline};
 pub use recording::{Counted, Gained, Interval, Moment, Recording, What, DEFAULT_TIMELINE};
 pub use waits::{long_waits, LongWait};
 
+use ligament_wire::RankId;
+
 /// What an instance does in an interval that it does not compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Activity {
@@ -62,13 +64,13 @@ impl Activity {
 /// Why an instance did not compute: what it did instead, and who had to do with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
-    /// The instance's number.
-    pub instance: u32,
+    /// Whose it is.
+    pub rank: RankId,
     pub activity: Activity,
     /// Its own port, such as `micro.init`, if it is one port.
     pub at: Option<String>,
-    /// The instance at the other end, by its number, if it is one.
-    pub peer: Option<u32>,
+    /// Who is at the other end, if it is one.
+    pub peer: Option<RankId>,
     /// The port at the other end, such as `macro.out`.
     pub peer_port: Option<String>,
 }

@@ -5,6 +5,7 @@ use super::lines::{Line, FAMILY, MAGIC};
 use super::merge::{Piece, Sums};
 use super::Cause;
 use crate::directory::RunDirectory;
+use ligament_wire::RankId;
 use std::path::Path;
 
 /// A file longer than this is not read.
@@ -137,15 +138,15 @@ impl Timeline {
         Ok(timeline)
     }
 
-    fn lane(&mut self, instance: u32) -> Result<&mut Lane, String> {
+    fn lane(&mut self, rank: RankId) -> Result<&mut Lane, String> {
         let there = self.lanes.len();
-        self.lanes.get_mut(instance as usize).ok_or_else(|| format!("instance {instance} of {there}"))
+        self.lanes.get_mut(rank.index()).ok_or_else(|| format!("instance {rank} of {there}"))
     }
 
     fn add(&mut self, line: Line) -> Result<(), String> {
         match line {
             Line::Instance { number, component, name } => {
-                if number as usize != self.lanes.len() {
+                if number.index() != self.lanes.len() {
                     return Err(format!("instance {number} where {} was due", self.lanes.len()));
                 }
                 self.lanes.push(Lane { name, component, ..Lane::default() });
@@ -154,21 +155,21 @@ impl Timeline {
                 if number as usize != self.causes.len() {
                     return Err(format!("cause {number} where {} was due", self.causes.len()));
                 }
-                self.lane(cause.instance)?;
+                self.lane(cause.rank)?;
                 if let Some(peer) = cause.peer {
                     self.lane(peer)?;
                 }
                 self.causes.push(cause);
                 self.totals.push((0, 0));
             }
-            Line::Begins { instance, at } => {
-                let lane = self.lane(instance)?;
+            Line::Begins { rank, at } => {
+                let lane = self.lane(rank)?;
                 if lane.began.replace(at).is_some() {
-                    return Err(format!("instance {instance} begins twice"));
+                    return Err(format!("instance {rank} begins twice"));
                 }
             }
-            Line::Ends { instance, at, how } => self.lane(instance)?.ended = Some((at, how)),
-            Line::Piece { instance, piece } => self.add_piece(instance, &piece)?,
+            Line::Ends { rank, at, how } => self.lane(rank)?.ended = Some((at, how)),
+            Line::Piece { rank, piece } => self.add_piece(rank, &piece)?,
             Line::Total { cause, ns, count } => {
                 let there = self.totals.len();
                 let total =
@@ -180,17 +181,17 @@ impl Timeline {
         Ok(())
     }
 
-    fn add_piece(&mut self, instance: u32, piece: &Piece) -> Result<(), String> {
+    fn add_piece(&mut self, rank: RankId, piece: &Piece) -> Result<(), String> {
         let causes = self.causes.len();
         if let Some(cause) = piece.cause {
             let known = self.causes.get(cause as usize).ok_or_else(|| format!("cause {cause} of {causes}"))?;
-            if known.instance != instance {
-                return Err(format!("cause {cause} is one of instance {}, not of {instance}", known.instance));
+            if known.rank != rank {
+                return Err(format!("cause {cause} is one of instance {}, not of {rank}", known.rank));
             }
         }
-        let lane = self.lane(instance)?;
+        let lane = self.lane(rank)?;
         if lane.began.is_none() {
-            return Err(format!("instance {instance} has not begun"));
+            return Err(format!("instance {rank} has not begun"));
         }
         let from = lane.end();
         let begin = from.checked_add(piece.gap).ok_or("it is too far in the future")?;
@@ -208,6 +209,6 @@ impl Timeline {
 
     /// A cause's peer for people: an instance, or what else.
     pub fn peer_name(&self, cause: &Cause) -> &str {
-        cause.peer.map_or("others", |peer| &self.lanes[peer as usize].name)
+        cause.peer.map_or("others", |peer| &self.lanes[peer.index()].name)
     }
 }

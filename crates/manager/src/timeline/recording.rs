@@ -6,6 +6,7 @@ use super::merge::{Merger, Piece, Sums};
 use super::{Activity, Cause};
 use crate::directory::{write_whole, RunDirectory};
 use crate::names::Names;
+use ligament_wire::{EndpointId, RankId};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -20,7 +21,7 @@ const LAST_RESOLUTION: u64 = 1 << 50;
 /// At least so often an instance's line goes on, also when it does the same thing all the time, ns.
 const HEARTBEAT: u64 = 5_000_000_000;
 
-/// An activity and what it is about, in the numbers of the run: a channel, an instance for `Slots`, or nothing.
+/// An activity and what it is about, in the numbers of the run: a channel, an endpoint for `Slots`, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct What {
     pub activity: Activity,
@@ -126,7 +127,7 @@ impl Recording {
         let mut text = beginning(&header);
         for (number, (component, name)) in instances.iter().enumerate() {
             let line =
-                Line::Instance { number: number as u32, component: component.clone(), name: name.clone() };
+                Line::Instance { number: RankId::at(number), component: component.clone(), name: name.clone() };
             line.write(&mut text);
         }
         let path = directory.timeline();
@@ -147,16 +148,16 @@ impl Recording {
         })
     }
 
-    /// Takes in what an instance has gained until `now`, ns of the machine's clock.
-    pub fn gained(&mut self, instance: u32, gained: &Gained, now: u64, moment: &Moment, names: &impl Names) {
-        let Some(mut lane) = self.lanes.get_mut(instance as usize).map(std::mem::take) else { return };
-        self.take_in(instance, &mut lane, gained, now, moment, names);
-        self.lanes[instance as usize] = lane;
+    /// Takes in what a rank has gained until `now`, ns of the machine's clock.
+    pub fn gained(&mut self, rank: RankId, gained: &Gained, now: u64, moment: &Moment, names: &impl Names) {
+        let Some(mut lane) = self.lanes.get_mut(rank.index()).map(std::mem::take) else { return };
+        self.take_in(rank, &mut lane, gained, now, moment, names);
+        self.lanes[rank.index()] = lane;
     }
 
     fn take_in(
         &mut self,
-        instance: u32,
+        rank: RankId,
         lane: &mut Progress,
         gained: &Gained,
         now: u64,
@@ -169,36 +170,36 @@ impl Recording {
         if !lane.begun {
             lane.begun = true;
             lane.at = gained.started.max(self.zero);
-            Line::Begins { instance, at: lane.at - self.zero }.write(&mut self.text);
+            Line::Begins { rank, at: lane.at - self.zero }.write(&mut self.text);
         }
         for interval in &gained.intervals {
-            let cause = self.number(instance, lane, interval.what, names);
+            let cause = self.number(rank, lane, interval.what, names);
             if interval.missed > 0 {
-                self.bridge(instance, lane, interval, gained);
+                self.bridge(rank, lane, interval, gained);
             }
-            self.add_interval(instance, lane, interval, cause);
+            self.add_interval(rank, lane, interval, cause);
         }
         let mut ahead = told_ahead(lane, gained);
         for &(what, ns, count) in &gained.sums {
-            self.add_to_total(instance, lane, (what, ns, count), &mut ahead, names);
+            self.add_to_total(rank, lane, (what, ns, count), &mut ahead, names);
         }
         // Nothing is told of the time after its end.
         let now = if gained.ended > 0 { gained.ended } else { now };
         if *moment != Moment::Tick || now.saturating_sub(lane.at) > HEARTBEAT {
-            self.go_on(instance, lane, gained, now, names);
+            self.go_on(rank, lane, gained, now, names);
         }
         if *moment != Moment::Tick {
             let text = &mut self.text;
-            lane.merger.flush(&mut |piece| Line::Piece { instance, piece }.write(text));
+            lane.merger.flush(&mut |piece| Line::Piece { rank, piece }.write(text));
         }
         if let Moment::Over(how) = moment {
             lane.over = true;
-            Line::Ends { instance, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
+            Line::Ends { rank, at: lane.at - self.zero, how: how.clone() }.write(&mut self.text);
         }
     }
 
     /// Up to an interval before which others are missing: one period for all of those.
-    fn bridge(&mut self, instance: u32, lane: &mut Progress, interval: &Interval, gained: &Gained) {
+    fn bridge(&mut self, rank: RankId, lane: &mut Progress, interval: &Interval, gained: &Gained) {
         let begin = interval.begin.max(lane.at);
         let own = own_part(interval, interval.end.saturating_sub(begin));
         let before = Counted { sums: interval.counted.sums.since(&own), time: interval.counted.time };
@@ -209,10 +210,10 @@ impl Recording {
         };
         let most = gained.sums.iter().filter_map(grown).max_by_key(|(_, ns)| *ns);
         let share = |(number, ns): (u32, u64)| (Some(number), ns);
-        self.add_period(instance, lane, begin, before, most.map_or((None, 0), share));
+        self.add_period(rank, lane, begin, before, most.map_or((None, 0), share));
     }
 
-    fn add_interval(&mut self, instance: u32, lane: &mut Progress, interval: &Interval, cause: u32) {
+    fn add_interval(&mut self, rank: RankId, lane: &mut Progress, interval: &Interval, cause: u32) {
         let (begin, end) = (interval.begin.max(lane.at), interval.end.max(lane.at));
         let piece = Piece {
             gap: begin - lane.at,
@@ -224,13 +225,13 @@ impl Recording {
             time: interval.counted.time,
         };
         lane.at = end;
-        self.push(instance, lane, piece, interval.counted);
+        self.push(rank, lane, piece, interval.counted);
     }
 
     /// Goes on to `to` without an interval.
     fn add_period(
         &mut self,
-        instance: u32,
+        rank: RankId,
         lane: &mut Progress,
         to: u64,
         counted: Counted,
@@ -244,32 +245,32 @@ impl Recording {
         let share = share.min(length).min(sums.busy_otherwise());
         let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time: counted.time };
         lane.at += length;
-        self.push(instance, lane, piece, counted);
+        self.push(rank, lane, piece, counted);
     }
 
-    fn push(&mut self, instance: u32, lane: &mut Progress, piece: Piece, counted: Counted) {
+    fn push(&mut self, rank: RankId, lane: &mut Progress, piece: Piece, counted: Counted) {
         // What was read of a page that changed meanwhile may be a little older than what was read before.
         lane.counted.sums = lane.counted.sums.plus(&piece.sums);
         lane.counted.time = counted.time.or(lane.counted.time);
         let text = &mut self.text;
         lane.merger.push(piece, self.header.resolution, &mut |piece| {
-            Line::Piece { instance, piece }.write(text);
+            Line::Piece { rank, piece }.write(text);
         });
     }
 
     /// The line goes on to `now`, in what the instance does now.
-    fn go_on(&mut self, instance: u32, lane: &mut Progress, gained: &Gained, now: u64, names: &impl Names) {
+    fn go_on(&mut self, rank: RankId, lane: &mut Progress, gained: &Gained, now: u64, names: &impl Names) {
         let Some((what, since)) = gained.waits else {
-            return self.add_period(instance, lane, now.max(lane.at), gained.counted, (None, 0));
+            return self.add_period(rank, lane, now.max(lane.at), gained.counted, (None, 0));
         };
         let since = since.max(lane.at);
-        self.add_period(instance, lane, since, gained.counted, (None, 0));
+        self.add_period(rank, lane, since, gained.counted, (None, 0));
         let length = now.saturating_sub(since);
-        let cause = self.number(instance, lane, what, names);
+        let cause = self.number(rank, lane, what, names);
         let mut counted = gained.counted;
         counted.sums = lane.counted.sums.plus(&Sums { waited: length, ..Sums::default() });
         let interval = Interval { what, begin: since, end: now, counted, missed: 0 };
-        self.add_interval(instance, lane, &interval, cause);
+        self.add_interval(rank, lane, &interval, cause);
         if let Some(told) = lane.told.get_mut(&what) {
             told.ns += length;
             lane.ahead = Some(what);
@@ -279,13 +280,13 @@ impl Recording {
 
     fn add_to_total(
         &mut self,
-        instance: u32,
+        rank: RankId,
         lane: &mut Progress,
         (what, ns, count): (What, u64, u64),
         ahead: &mut u64,
         names: &impl Names,
     ) {
-        let cause = self.number(instance, lane, what, names);
+        let cause = self.number(rank, lane, what, names);
         let told = lane.told.get_mut(&what).expect("it has a number");
         // A wait that is not over has been told of already, as far as it went.
         let (more, often) = (ns.saturating_sub(told.ns), count.saturating_sub(told.count));
@@ -299,14 +300,14 @@ impl Recording {
     }
 
     /// The number of a cause in the file.
-    fn number(&mut self, instance: u32, lane: &mut Progress, what: What, names: &impl Names) -> u32 {
+    fn number(&mut self, rank: RankId, lane: &mut Progress, what: What, names: &impl Names) -> u32 {
         if let Some(told) = lane.told.get(&what) {
             return told.number;
         }
         let number = self.causes;
         self.causes += 1;
         lane.told.insert(what, Told { number, ns: 0, count: 0 });
-        Line::Cause { number, cause: cause(instance, what, names) }.write(&mut self.text);
+        Line::Cause { number, cause: cause(rank, what, names) }.write(&mut self.text);
         number
     }
 
@@ -381,11 +382,11 @@ fn own_part(interval: &Interval, length: u64) -> Sums {
     }
 }
 
-fn cause(instance: u32, what: What, names: &impl Names) -> Cause {
-    let nothing = Cause { instance, activity: what.activity, at: None, peer: None, peer_port: None };
+fn cause(rank: RankId, what: What, names: &impl Names) -> Cause {
+    let nothing = Cause { rank, activity: what.activity, at: None, peer: None, peer_port: None };
     let Some(id) = what.id else { return nothing };
     if what.activity == Activity::Slots {
-        return Cause { peer: Some(id), ..nothing };
+        return Cause { peer: Some(EndpointId::new(id).leader()), ..nothing };
     }
     let Some((from, to)) = names.ends(id) else { return nothing };
     let ((_, own), (peer, port)) = match what.activity {
@@ -398,14 +399,14 @@ fn cause(instance: u32, what: What, names: &impl Names) -> Cause {
 /// The same timeline with the header's resolution.
 fn coarser(text: &str, header: &Header) -> Result<String, String> {
     let mut out = beginning(header);
-    let mut mergers: HashMap<u32, Merger> = HashMap::new();
+    let mut mergers: HashMap<RankId, Merger> = HashMap::new();
     let mut totals: HashMap<u32, (u64, u64)> = HashMap::new();
     let mut ends = String::new();
     for (number, text) in text.lines().enumerate().skip(2) {
         match Line::read(text).map_err(|why| format!("line {}: {why}", number + 1))? {
-            Line::Piece { instance, piece } => {
-                let write = &mut |piece| Line::Piece { instance, piece }.write(&mut out);
-                mergers.entry(instance).or_default().push(piece, header.resolution, write);
+            Line::Piece { rank, piece } => {
+                let write = &mut |piece| Line::Piece { rank, piece }.write(&mut out);
+                mergers.entry(rank).or_default().push(piece, header.resolution, write);
             }
             Line::Total { cause, ns, count } => {
                 let total = totals.entry(cause).or_default();
@@ -416,9 +417,9 @@ fn coarser(text: &str, header: &Header) -> Result<String, String> {
         }
     }
     let mut mergers: Vec<_> = mergers.into_iter().collect();
-    mergers.sort_unstable_by_key(|(instance, _)| *instance);
-    for (instance, mut merger) in mergers {
-        merger.flush(&mut |piece| Line::Piece { instance, piece }.write(&mut out));
+    mergers.sort_unstable_by_key(|(rank, _)| *rank);
+    for (rank, mut merger) in mergers {
+        merger.flush(&mut |piece| Line::Piece { rank, piece }.write(&mut out));
     }
     let mut totals: Vec<_> = totals.into_iter().collect();
     totals.sort_unstable();

@@ -2,6 +2,7 @@
 
 use super::reading::Timeline;
 use super::Activity;
+use ligament_wire::RankId;
 use std::collections::HashMap;
 
 /// How long somebody waited for somebody, short waits included.
@@ -36,8 +37,8 @@ type Key<'a> = (&'a str, Activity, Option<&'a str>, Option<String>);
 
 /// All waits, the longest first. `each`: of every instance for itself; else of components.
 pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
-    let name = |instance: u32| {
-        let lane = &timeline.lanes[instance as usize];
+    let name = |rank: RankId| {
+        let lane = &timeline.lanes[rank.index()];
         if each {
             &lane.name
         } else {
@@ -47,7 +48,7 @@ pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
     // Of each component or instance: how many instances, and how long they were there.
     let mut there: HashMap<&str, (usize, f64)> = HashMap::new();
     for (i, lane) in timeline.lanes.iter().enumerate() {
-        let sum = there.entry(name(i as u32)).or_default();
+        let sum = there.entry(name(RankId::at(i))).or_default();
         *sum = (sum.0 + 1, sum.1 + lane.total() as f64 / 1e9);
     }
     let mut found: HashMap<Key<'_>, (u64, u64)> = HashMap::new();
@@ -57,13 +58,12 @@ pub fn long_waits(timeline: &Timeline, each: bool) -> Vec<LongWait> {
         }
         let port = cause.peer_port.as_ref().map(|port| match cause.peer {
             Some(peer) if !each => {
-                let lane = &timeline.lanes[peer as usize];
+                let lane = &timeline.lanes[peer.index()];
                 port_of_component(port, &lane.name, &lane.component)
             }
             _ => port.clone(),
         });
-        let key =
-            (name(cause.instance).as_str(), cause.activity, cause.peer.map(|peer| name(peer).as_str()), port);
+        let key = (name(cause.rank).as_str(), cause.activity, cause.peer.map(|peer| name(peer).as_str()), port);
         let sum = found.entry(key).or_default();
         *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(count));
     }

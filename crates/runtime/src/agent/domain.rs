@@ -17,6 +17,7 @@ use ligament_net::Event;
 use ligament_wire::control::{to_bytes, ENV_IDENTITY};
 use ligament_wire::domains::{Begin, FromAgent, Look, Piece, Seen, FILES_UNDER_WAY};
 use ligament_wire::peek::Sight;
+use ligament_wire::{DomainId, EndpointId, InstanceId, RankId, Ranks};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -31,20 +32,22 @@ const SURVEY: Duration = Duration::from_secs(1);
 pub(super) struct Domain<'a> {
     logic: RemoteAgent,
     carrier: &'a Carrier,
+    /// Of all ranks.
     names: Vec<String>,
-    commands: HashMap<u32, Command>,
+    commands: HashMap<InstanceId, Command>,
     /// The directory of each process, by the first of its instances.
-    homes: HashMap<u32, PathBuf>,
+    homes: HashMap<InstanceId, PathBuf>,
     /// Where the instances have their files, if not in the run directory.
     scratch: Option<PathBuf>,
     /// Of files that the head does not see.
     outputs: Option<Outputs>,
-    files: Option<Departing<(u32, String)>>,
+    files: Option<Departing<(InstanceId, String)>>,
     /// Where files stay that could not be written to the run directory.
     kept: Option<PathBuf>,
     /// The plan's: what the processes of own instances find where the user has something else.
-    processes: Vec<u32>,
-    stopped: Vec<u32>,
+    processes: Vec<InstanceId>,
+    ranks: Ranks,
+    stopped: Vec<RankId>,
     surveyed: Option<Instant>,
     /// How the run ends here, once it does.
     ending: Option<Outcome>,
@@ -74,21 +77,22 @@ impl<'a> Domain<'a> {
     /// What is missing, and what to do.
     pub fn new(
         begin: &Begin,
-        me: u32,
-        placement: &[u32],
+        me: DomainId,
+        placement: &[DomainId],
         carrier: &'a Carrier,
         (home, is_shared): (PathBuf, bool),
     ) -> Result<Domain<'a>, String> {
         let mut domain = Domain {
-            logic: RemoteAgent::new(placement, me),
+            logic: RemoteAgent::new(placement, &begin.plan.ranks(), me),
             carrier,
-            names: begin.plan.instances.iter().map(|one| one.name.clone()).collect(),
+            names: begin.plan.rank_names(),
             commands: HashMap::new(),
             homes: HashMap::new(),
             outputs: None,
             files: None,
             kept: None,
-            processes: (0u32..)
+            ranks: begin.plan.ranks(),
+            processes: InstanceId::first(begin.plan.instances.len())
                 .zip(&begin.plan.instances)
                 .map(|(i, instance)| instance.shares.unwrap_or(i))
                 .collect(),
@@ -102,16 +106,16 @@ impl<'a> Domain<'a> {
         };
         let mut staged = staged_for_each(begin, &home);
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
-        for i in domain.logic.own().to_vec() {
-            let instance = &begin.plan.instances[i as usize];
-            if instance.shares.is_some_and(|first| first != i) {
+        for i in InstanceId::first(begin.plan.instances.len()) {
+            let instance = &begin.plan.instances[i.index()];
+            if placement[i.index()] != me || instance.shares.is_some_and(|first| first != i) {
                 continue;
             }
             let place = home.join(&instance.home);
             domain
                 .prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default())
                 .map_err(|why| format!("{} cannot be started: {why}", instance.name))?;
-            outputs[i as usize] = output_in(&place);
+            outputs[i.index()] = output_in(&place);
             domain.homes.insert(i, place);
         }
         if !is_shared {
@@ -128,11 +132,11 @@ impl<'a> Domain<'a> {
     fn prepare(
         &mut self,
         begin: &Begin,
-        i: u32,
+        i: InstanceId,
         home: &Path,
         staged: &HashMap<PathBuf, PathBuf>,
     ) -> Result<(), String> {
-        let instance = &begin.plan.instances[i as usize];
+        let instance = &begin.plan.instances[i.index()];
         let workdir = workdir_in(home);
         std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
@@ -150,21 +154,25 @@ impl<'a> Domain<'a> {
         Ok(())
     }
 
+    fn name(&self, rank: RankId) -> String {
+        self.names.get(rank.index()).cloned().unwrap_or_default()
+    }
+
     fn tell(&self, message: &FromAgent) {
-        self.carrier.control(0, to_bytes(message));
+        self.carrier.control(DomainId::HEAD, to_bytes(message));
     }
 
     fn snapshot(&mut self, view: &RunView<'_>) {
         if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
             self.surveyed = Some(Instant::now());
             let own = self.logic.own().iter().copied();
-            self.stopped = own.filter(|&i| see_stopped_processes(&view.instances[i as usize])).collect();
+            self.stopped = own.filter(|one| see_stopped_processes(&view.instances[one.index()])).collect();
         }
         let (stopped, carrier) = (&self.stopped, self.carrier);
-        let is_stopped = |i: u32| stopped.contains(&i);
+        let is_stopped = |one: RankId| stopped.contains(&one);
         let (memory, now) = (view.core.memory(), view.now);
         let bytes = self.logic.snapshot(&view.instances, is_stopped, memory, || carried(carrier), now);
-        self.carrier.control(0, bytes);
+        self.carrier.control(DomainId::HEAD, bytes);
     }
 
     /// Sends of the files what may go now; when all has gone, the last word.
@@ -172,34 +180,35 @@ impl<'a> Domain<'a> {
         let Some(files) = &mut self.files else { return };
         while let Some(((instance, path), part)) = files.next_part() {
             let piece = Piece { instance, path, part };
-            self.carrier.control(0, to_bytes(&FromAgent::Files(vec![piece])));
+            self.carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Files(vec![piece])));
         }
-        let lost: Vec<(u32, String)> =
+        let lost: Vec<(InstanceId, String)> =
             files.lost.drain(..).map(|((instance, _), text)| (instance, text)).collect();
         let gone = files.are_gone();
         self.keep(lost);
         if gone {
             self.files = None;
             if let Some(bytes) = self.logic.over(self.ending.as_ref()) {
-                self.carrier.control(0, bytes);
+                self.carrier.control(DomainId::HEAD, bytes);
             }
         }
     }
 
     /// Files that cannot go stay where they are.
-    fn keep(&mut self, lost: impl IntoIterator<Item = (u32, String)>) {
+    fn keep(&mut self, lost: impl IntoIterator<Item = (InstanceId, String)>) {
         for (instance, text) in lost {
             // It is not removed then.
             self.scratch = None;
             let text =
                 format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
-            self.report(Report::Said { instance, level: 2, text });
+            let rank = self.ranks.leader(instance);
+            self.report(Report::Said { rank, level: 2, text });
         }
     }
 
     /// What there is to be seen of a file.
     fn show_file(&self, look: &Look) {
-        let process = self.processes.get(look.instance as usize);
+        let process = self.processes.get(look.instance.index());
         let sight = match process.and_then(|process| self.homes.get(process)) {
             Some(home) => see(home, &look.path, look.offset, look.most),
             None => Sight::Nothing("the instance runs in another domain".to_owned()),
@@ -209,7 +218,7 @@ impl<'a> Domain<'a> {
 
     /// The run is over here: what is to be said of it.
     pub fn end(&self) -> Ending {
-        let name = |i: u32| self.names.get(i as usize).cloned().unwrap_or_default();
+        let name = |rank: RankId| self.name(rank);
         let reason = match &self.ending {
             Some(Outcome::Failed(failure)) => Some(failure.sentence(name)),
             _ => None,
@@ -224,11 +233,11 @@ impl<'a> Domain<'a> {
 }
 
 /// For each process, where it finds what the user has at a path.
-fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<u32, HashMap<PathBuf, PathBuf>> {
-    let mut staged: HashMap<u32, HashMap<PathBuf, PathBuf>> = HashMap::new();
+fn staged_for_each(begin: &Begin, home: &Path) -> HashMap<InstanceId, HashMap<PathBuf, PathBuf>> {
+    let mut staged: HashMap<InstanceId, HashMap<PathBuf, PathBuf>> = HashMap::new();
     for given in &begin.given {
         let source = PathBuf::from(&begin.inputs[given.input as usize].source);
-        let workdir = workdir_in(&home.join(&begin.plan.instances[given.instance as usize].home));
+        let workdir = workdir_in(&home.join(&begin.plan.instances[given.instance.index()].home));
         staged.entry(given.instance).or_default().insert(source, workdir.join(&given.name));
     }
     staged
@@ -240,14 +249,15 @@ impl Host for Domain<'_> {
     fn start(
         &mut self,
         guard: &mut Guard,
-        instance: u32,
+        endpoint: EndpointId,
+        instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String> {
         let mut command = self.commands.remove(&instance).ok_or("it has no program")?;
         for (name, value) in environment {
             command.environment.set(name, value);
         }
-        guard.launch(instance, command).map(|()| None)
+        guard.launch(endpoint.number(), command).map(|()| None)
     }
 
     fn report(&mut self, report: Report) {
@@ -256,7 +266,7 @@ impl Host for Domain<'_> {
         }
         self.logic.report(&report);
         if let Some(bytes) = self.logic.news() {
-            self.carrier.control(0, bytes);
+            self.carrier.control(DomainId::HEAD, bytes);
         }
     }
 
@@ -265,7 +275,7 @@ impl Host for Domain<'_> {
         serde_json::json!({ "ok": false, "error": "this agent knows its own part of the run only; ask where the run was begun" }).to_string()
     }
 
-    fn directory(&self, instance: u32) -> String {
+    fn directory(&self, instance: InstanceId) -> String {
         self.homes.get(&instance).map(|home| workdir_in(home).display().to_string()).unwrap_or_default()
     }
 
@@ -288,31 +298,32 @@ impl Host for Domain<'_> {
                     Ok(text) => (1, text),
                     Err(text) => (2, text),
                 };
-                self.report(Report::Said { instance: instance as u32, level, text });
+                let rank = self.ranks.leader(InstanceId::at(instance));
+                self.report(Report::Said { rank, level, text });
             }
         }
         self.snapshot(view);
         Vec::new()
     }
 
-    fn timeline(&mut self, instance: u32, gained: &Gained, _: u64, why: Drain) {
-        if self.logic.own().binary_search(&instance).is_ok() {
-            self.logic.gained(instance, gained, why == Drain::Over);
+    fn timeline(&mut self, rank: RankId, gained: &Gained, _: u64, why: Drain) {
+        if self.logic.own().binary_search(&rank).is_ok() {
+            self.logic.gained(rank, gained, why == Drain::Over);
         }
     }
 
     fn timelines_seen(&mut self) {}
 
     fn show(&mut self, view: &RunView<'_>) {
-        for &i in self.logic.own() {
-            let InstanceView { phase, pid, .. } = &view.instances[i as usize];
-            eprintln!("{}: {phase:?}, process {pid:?}", self.names[i as usize]);
+        for &rank in self.logic.own() {
+            let InstanceView { phase, pid, .. } = &view.instances[rank.index()];
+            eprintln!("{}: {phase:?}, process {pid:?}", self.name(rank));
         }
     }
 
     fn heard(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         match heard {
-            Heard::Control { from: 0, bytes } => match self.logic.heard(bytes) {
+            Heard::Control { from: DomainId::HEAD, bytes } => match self.logic.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
                     self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));

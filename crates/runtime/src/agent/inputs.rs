@@ -10,6 +10,7 @@ use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Input, Part};
+use ligament_wire::{DomainId, InstanceId};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,8 +28,8 @@ pub(super) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub fn new(begin: &'a Begin, me: u32, home: &'a Path) -> Inputs<'a> {
-        let here = |instance: u32| begin.plan.instances[instance as usize].domain == me;
+    pub fn new(begin: &'a Begin, me: DomainId, home: &'a Path) -> Inputs<'a> {
+        let here = |instance: InstanceId| begin.plan.instances[instance.index()].domain == me;
         let wanted: BTreeSet<u32> =
             begin.given.iter().filter(|given| here(given.instance)).map(|given| given.input).collect();
         Inputs { begin, home, missing: wanted.clone(), wanted, arriving: Arriving::default(), came: 0 }
@@ -54,11 +55,11 @@ impl<'a> Inputs<'a> {
                 self.wanted.first().filter(|_| self.wanted.len() == 1).map(|&number| self.input(number).1);
             return Err(Unready::failed(no_room(&one.unwrap_or(place), needed)));
         }
-        carrier.control(0, to_bytes(&FromAgent::Wants(self.wanted.iter().copied().collect())));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Wants(self.wanted.iter().copied().collect())));
         await_head(heard, |said| match said {
             FromHead::Input { input, part } => {
                 self.take(input, &part)?;
-                carrier.control(0, to_bytes(&FromAgent::Wrote(self.came)));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Wrote(self.came)));
                 Ok(self.missing.is_empty())
             }
             _ => Ok(false),
@@ -83,7 +84,7 @@ impl<'a> Inputs<'a> {
     fn lay(&self) -> Result<(), String> {
         let own = self.begin.given.iter().filter(|given| self.wanted.contains(&given.input));
         for given in own {
-            let instance = &self.begin.plan.instances[given.instance as usize];
+            let instance = &self.begin.plan.instances[given.instance.index()];
             let (input, stored) = self.input(given.input);
             let there = workdir_in(&self.home.join(&instance.home)).join(&given.name);
             if stored.exists() {
@@ -108,7 +109,7 @@ fn await_head(
     loop {
         let until = Instant::now() + Duration::from_secs(3600);
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
-            Call::Heard(Heard::Control { from: 0, bytes }) => from_bytes::<FromHead>(&bytes)
+            Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => from_bytes::<FromHead>(&bytes)
                 .map_err(|why| Unready::failed(format!("what the head says makes no sense: {why}")))?,
             Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why })) => {
                 return Err(Unready::failed(format!("the head of the run is gone: {why}")))

@@ -1,6 +1,7 @@
 //! What the instances of a domain leave, where the run directory is another file system: every file below their
 //! directories that is not one of the run's inputs.
 
+use ligament_wire::InstanceId;
 use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A file that an instance left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Left {
-    pub instance: u32,
+    pub instance: InstanceId,
     /// Below the directory of the instance's process.
     pub name: String,
     pub path: PathBuf,
@@ -18,7 +19,11 @@ pub(super) struct Left {
 
 /// The files below the directory of an instance's process, and what of them could not be read. `inputs` has the run's inputs
 /// here, which the run directory has already.
-pub(super) fn left_by(instance: u32, home: &Path, inputs: &HashSet<(u64, u64)>) -> (Vec<Left>, Vec<String>) {
+pub(super) fn left_by(
+    instance: InstanceId,
+    home: &Path,
+    inputs: &HashSet<(u64, u64)>,
+) -> (Vec<Left>, Vec<String>) {
     let (mut left, mut lost) = (Vec::new(), Vec::new());
     let mut below = vec![PathBuf::new()];
     while let Some(directory) = below.pop() {
@@ -88,9 +93,10 @@ mod tests {
         std::fs::write(home.join("workdir/deep/result"), "42").unwrap();
         std::fs::write(home.join("output.log"), "said\n").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", home.join("link")).unwrap();
-        let (mut left, lost) = left_by(7, &home, &identities(&store));
+        let (mut left, lost) = left_by(InstanceId::new(7), &home, &identities(&store));
         left.sort_by(|a, b| a.name.cmp(&b.name));
-        let told: Vec<_> = left.iter().map(|one| (one.instance, one.name.as_str(), one.bytes)).collect();
+        let told: Vec<_> =
+            left.iter().map(|one| (one.instance.number(), one.name.as_str(), one.bytes)).collect();
         assert_eq!(told, [(7, "output.log", 5), (7, "workdir/deep/result", 2), (7, "workdir/table", 14)]);
         assert!(lost.is_empty());
         std::fs::remove_dir_all(&top).unwrap();

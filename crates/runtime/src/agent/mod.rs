@@ -19,6 +19,7 @@ use ligament_manager::RunState;
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Begin, FromAgent, FromHead, Join, VERSION};
+use ligament_wire::DomainId;
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -53,11 +54,11 @@ pub struct AgentOptions {
 /// # Errors
 /// It cannot take part, and why.
 pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
-    let (me, invitation) = (options.domain, &options.invitation);
+    let (me, invitation) = (DomainId::new(options.domain), &options.invitation);
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
     // Before there is a second thread.
-    let last_word = LastWord::new(invitation.clone(), me);
+    let last_word = LastWord::new(invitation.clone(), me.number());
     let word = last_word.clone();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let here = host.clone();
@@ -79,7 +80,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
     let mut net = Net::with_last_word(&last_word, tuning(options.patience));
     net.listen(listener);
     let (carrier, mut heard) = connect(net)?;
-    carrier.dial(0, invitation.head.clone(), STREAMS);
+    carrier.dial(DomainId::HEAD, invitation.head.clone(), STREAMS);
     let join = Join {
         version: VERSION,
         ligament: env!("CARGO_PKG_VERSION").to_owned(),
@@ -90,7 +91,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
         pid: std::process::id(),
         scratch: scratch(&options).to_string_lossy().into_owned(),
     };
-    carrier.control(0, to_bytes(&FromAgent::Join(join)));
+    carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Join(join)));
     if !options.quiet {
         let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
         eprintln!("ligament: domain {me} joins the run {} at {}", invitation.run, head.join(", "));
@@ -99,7 +100,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
         Ok(begin) => begin,
         Err(Unready { why, state }) => {
             crate::complain(&why);
-            farewell(&carrier, heard, std::iter::once(0));
+            farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
             return Ok(state);
         }
     };
@@ -114,7 +115,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
         let domain = Domain::new(&begin, me, &placement, &carrier, (home.clone(), is_shared));
         let domain = domain.map_err(Unready::failed)?;
         let scratch = (!is_shared).then(|| home.to_string_lossy().into_owned());
-        carrier.control(0, to_bytes(&FromAgent::Ready(scratch)));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Ready(scratch)));
         if !begin.inputs.is_empty() {
             await_start(&mut heard)?;
         }
@@ -126,8 +127,8 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
             if !is_shared {
                 let _ = std::fs::remove_dir_all(&home);
             }
-            carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
-            farewell(&carrier, heard, std::iter::once(0));
+            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
+            farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
             crate::complain(&why);
             return Ok(state);
         }
@@ -136,10 +137,10 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
     let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
     let ending = domain.end();
     if let Err(why) = &result {
-        carrier.control(0, to_bytes(&FromAgent::Unable(why.clone())));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
     }
     if !ending.headless {
-        farewell(&carrier, heard, std::iter::once(0));
+        farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
     }
     if let Some(place) = &ending.stays {
         crate::complain(&format!("the head of the run is gone: {}", stays(&host, &place.to_string_lossy())));
@@ -207,7 +208,7 @@ impl Unready {
 }
 
 fn await_begin(
-    me: u32,
+    me: DomainId,
     invitation: &Invitation,
     launched: bool,
     carrier: &Carrier,
@@ -218,16 +219,17 @@ fn await_begin(
     loop {
         match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
             Call::Nothing if launched && launcher::is_gone() => {
-                carrier.control(0, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
                 return Err(failed(format!("domain {me}: {}", launcher::GONE)));
             }
             Call::Nothing => {}
             Call::Interrupted | Call::HungUp => {
-                carrier.control(0, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
                 let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, state: RunState::Interrupted });
             }
-            Call::Heard(Heard::Control { from: 0, bytes }) => match from_bytes::<FromHead>(&bytes) {
+            Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
+            {
                 Ok(FromHead::Begin(begin)) => {
                     begin
                         .check(me)
@@ -265,22 +267,23 @@ fn await_begin(
 }
 
 /// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
-fn begin_paths(carrier: &Carrier, begin: &Begin, me: u32, placement: &[u32]) -> Result<(), String> {
-    let domain = |instance: u32| placement[instance as usize];
-    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.instance), domain(one.to.instance)));
-    let peers: BTreeSet<u32> = ends
+fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[DomainId]) -> Result<(), String> {
+    let ranks = begin.plan.ranks();
+    let domain = |rank| placement[ranks.instance(rank).index()];
+    let ends = begin.plan.channels.iter().map(|one| (domain(one.from.rank), domain(one.to.rank)));
+    let peers: BTreeSet<DomainId> = ends
         .filter_map(|(from, to)| match (from == me, to == me) {
             (true, false) => Some(to),
             (false, true) => Some(from),
             _ => None,
         })
         .collect();
-    for peer in peers.into_iter().filter(|&peer| peer != 0) {
+    for peer in peers.into_iter().filter(|&peer| peer != DomainId::HEAD) {
         if peer > me {
             carrier.expect(peer);
             continue;
         }
-        let domain = &begin.domains[peer as usize];
+        let domain = &begin.domains[peer.index()];
         let addresses = domain.addresses.iter().map(|address| {
             let wrong =
                 |error| format!("the address of domain {peer}, \"{address}\", cannot be understood: {error}");

@@ -9,11 +9,12 @@ use ligament_agent::{
 use ligament_manager::timeline::{self, Recording};
 use ligament_manager::{output_in, workdir_in, Event, Level};
 use ligament_wire::peek::Sight;
+use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::time::Duration;
 
 impl Runtime<'_> {
-    /// What an instance of any domain has done until `now`.
-    pub(super) fn add_to_timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
+    /// What a rank of any domain has done until `now`.
+    pub(super) fn add_to_timeline(&mut self, rank: RankId, seen: &Gained, now: u64, why: Drain) {
         let Some(timeline) = &mut self.timeline else { return };
         let moment = match (why, seen.status.state) {
             (Drain::Tick, _) => timeline::Moment::Tick,
@@ -22,7 +23,7 @@ impl Runtime<'_> {
             (Drain::Over, State::Failed) => timeline::Moment::Over("failed".into()),
             (Drain::Over, _) => timeline::Moment::Over("gone".into()),
         };
-        timeline.gained(instance, &gained(seen), now, &moment, &self.model);
+        timeline.gained(rank, &gained(seen), now, &moment, &self.model);
     }
 }
 
@@ -41,8 +42,8 @@ impl Host for Runtime<'_> {
         let n = self.model.instances.len();
         let path = self.directory.path().display().to_string();
         self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
-        for i in 0..n as u32 {
-            if self.by_hand[i as usize] && self.homes.contains_key(&i) {
+        for i in InstanceId::first(n) {
+            if self.by_hand[i.index()] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());
                 // For whoever watches; at the end it is no news.
                 let text = format!("is to be started by hand: ligament join {run} '{name}' -- COMMAND");
@@ -55,14 +56,15 @@ impl Host for Runtime<'_> {
     fn start(
         &mut self,
         guard: &mut Guard,
-        instance: u32,
+        endpoint: EndpointId,
+        instance: InstanceId,
         environment: &[(&'static str, String)],
     ) -> Result<Option<Started>, String> {
         if let Some(mut command) = self.commands.remove(&instance) {
             for (name, value) in environment {
                 command.environment.set(name, value);
             }
-            return guard.launch(instance, command).map(|()| None);
+            return guard.launch(endpoint.number(), command).map(|()| None);
         }
         let (name, component) = (self.name(instance), self.component(instance));
         let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
@@ -85,8 +87,8 @@ impl Host for Runtime<'_> {
         self.take_in(report);
     }
 
-    fn started(&mut self, instance: u32, pid: u32) {
-        self.note_started(instance, pid);
+    fn started(&mut self, rank: RankId, pid: u32) {
+        self.note_started(rank, pid);
     }
 
     fn ordered(&mut self, wish: &Wish) {
@@ -117,13 +119,13 @@ impl Host for Runtime<'_> {
         self.sights_for_clients()
     }
 
-    fn directory(&self, instance: u32) -> String {
+    fn directory(&self, instance: InstanceId) -> String {
         self.directory.workdir(&self.name(instance)).display().to_string()
     }
 
-    fn timeline(&mut self, instance: u32, seen: &Gained, now: u64, why: Drain) {
-        if self.is_here(instance) {
-            self.add_to_timeline(instance, seen, now, why);
+    fn timeline(&mut self, rank: RankId, seen: &Gained, now: u64, why: Drain) {
+        if self.is_here(self.instance_of(rank)) {
+            self.add_to_timeline(rank, seen, now, why);
         }
     }
 

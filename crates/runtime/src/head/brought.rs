@@ -6,6 +6,7 @@ use ligament_agent::{Failure, Outcome};
 use ligament_manager::{in_bytes, Level};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Piece};
+use ligament_wire::DomainId;
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ const OFTEN: Duration = Duration::from_secs(5);
 /// What has come, by domain.
 #[derive(Default)]
 pub(super) struct Brought {
-    domains: HashMap<u32, FromDomain>,
+    domains: HashMap<DomainId, FromDomain>,
     /// How many files could not be written down, and what was said of the first.
     missing: usize,
     first: Option<String>,
@@ -37,13 +38,13 @@ impl Brought {
             (1, first) => first,
             (more, first) => format!("{first}; and {} other files", more - 1),
         };
-        Some(Outcome::Failed(Failure { instance: None, what, said: None, exit: None }))
+        Some(Outcome::Failed(Failure { rank: None, what, said: None, exit: None }))
     }
 }
 
 impl Runtime<'_> {
     /// So much is going to come from a domain.
-    pub(super) fn begin_bringing(&mut self, domain: u32, files: u64, bytes: u64) {
+    pub(super) fn begin_bringing(&mut self, domain: DomainId, files: u64, bytes: u64) {
         let from = self.brought.domains.entry(domain).or_default();
         from.expected = bytes;
         from.said = Some(Instant::now());
@@ -56,7 +57,7 @@ impl Runtime<'_> {
     }
 
     /// Puts a piece of a file where it would be if the instance had run here.
-    pub(super) fn bring(&mut self, domain: u32, piece: &Piece) {
+    pub(super) fn bring(&mut self, domain: DomainId, piece: &Piece) {
         let name = self.name(piece.instance);
         let home = self.directory.home(&name);
         let from = self.brought.domains.entry(domain).or_default();
@@ -75,8 +76,8 @@ impl Runtime<'_> {
     }
 
     /// It stays where it is, and the run is told to be incomplete.
-    fn cannot_bring(&mut self, domain: u32, piece: &Piece, name: &str, why: &str) {
-        let scratch = self.record.domains.get(domain as usize).and_then(|domain| domain.scratch.clone());
+    fn cannot_bring(&mut self, domain: DomainId, piece: &Piece, name: &str, why: &str) {
+        let scratch = self.record.domains.get(domain.index()).and_then(|domain| domain.scratch.clone());
         let home = self.directory.home(name);
         let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
         let kept = Path::new(&scratch.unwrap_or_default()).join(below).join(&piece.path);
@@ -95,8 +96,8 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn name_of_domain(&self, domain: u32) -> String {
-        let name = self.record.domains.get(domain as usize).map(|domain| domain.name.as_str());
+    pub(super) fn name_of_domain(&self, domain: DomainId) -> String {
+        let name = self.record.domains.get(domain.index()).map(|domain| domain.name.as_str());
         format!("{} (domain {domain})", name.unwrap_or("another machine"))
     }
 }

@@ -10,6 +10,7 @@ use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::FromHead;
+use ligament_wire::{DomainId, InstanceId, RankId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,16 +28,16 @@ pub(super) struct Abroad<'a> {
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) agents: &'a mut (dyn Agents + 'a),
     /// Those to which no path is left.
-    pub(super) cut_off: BTreeSet<u32>,
+    pub(super) cut_off: BTreeSet<DomainId>,
     /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
-    pub(super) ended: Vec<(u32, String, Instant)>,
+    pub(super) ended: Vec<(DomainId, String, Instant)>,
 }
 
 /// What outlives the runtime: the paths, and who is where.
 #[derive(Clone)]
 pub(super) struct Part {
     pub(super) carrier: Arc<Carrier>,
-    pub(super) placement: Arc<[u32]>,
+    pub(super) placement: Arc<[DomainId]>,
 }
 
 impl Abroad<'_> {
@@ -45,18 +46,18 @@ impl Abroad<'_> {
     }
 
     /// Those with which there can still be talk.
-    pub fn in_reach(&self) -> Vec<u32> {
-        (1..=self.joined.len() as u32).filter(|domain| !self.cut_off.contains(domain)).collect()
+    pub fn in_reach(&self) -> Vec<DomainId> {
+        self.joined.iter().map(|one| one.domain).filter(|domain| !self.cut_off.contains(domain)).collect()
     }
 }
 
 impl Part {
     pub fn elsewhere<'p>(&'p self, heard: &'p mut UnboundedReceiver<Heard>) -> Elsewhere<'p> {
-        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: 0 }
+        Elsewhere { carrier: &self.carrier, heard, domain_of: &self.placement, me: DomainId::HEAD }
     }
 
     /// Waits until what was said last to these domains has arrived.
-    pub fn part_from(&self, domains: Vec<u32>, heard: UnboundedReceiver<Heard>) {
+    pub fn part_from(&self, domains: Vec<DomainId>, heard: UnboundedReceiver<Heard>) {
         farewell(&self.carrier, heard, domains.into_iter());
     }
 }
@@ -89,8 +90,8 @@ impl Runtime<'_> {
     }
 
     /// Whether an instance runs in the head's own domain.
-    pub(super) fn is_here(&self, instance: u32) -> bool {
-        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of(instance) == 0)
+    pub(super) fn is_here(&self, instance: InstanceId) -> bool {
+        self.abroad.as_ref().is_none_or(|abroad| abroad.head.domain_of_all(instance) == DomainId::HEAD)
     }
 
     /// All instances of the run, of which `own` has those of this domain.
@@ -104,7 +105,8 @@ impl Runtime<'_> {
     /// Which processes elsewhere are stopped their agents have told.
     pub(super) fn see_stopped_elsewhere(&self, seen: &mut [Observation]) {
         let Some(abroad) = &self.abroad else { return };
-        for (i, one) in (0u32..).zip(seen).filter(|(i, _)| abroad.head.domain_of(*i) != 0) {
+        let elsewhere = |(i, _): &(RankId, &mut Observation)| abroad.head.domain_of(*i) != DomainId::HEAD;
+        for (i, one) in RankId::first(seen.len()).zip(seen).filter(elsewhere) {
             one.stopped = !one.gone && abroad.head.is_stopped(i);
         }
     }
@@ -112,10 +114,10 @@ impl Runtime<'_> {
     /// Notes in the record where each instance runs.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
         let Some(abroad) = &self.abroad else { return };
-        for (i, one) in (0u32..).zip(instances) {
+        for (i, one) in RankId::first(instances.len()).zip(instances) {
             let domain = abroad.head.domain_of(i);
-            one.domain = Some(domain);
-            one.on = self.record.domains.get(domain as usize).map(|domain| domain.name.clone());
+            one.domain = Some(domain.number());
+            one.on = self.record.domains.get(domain.index()).map(|domain| domain.name.clone());
         }
     }
 
@@ -168,7 +170,7 @@ impl Runtime<'_> {
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
-        let known: Vec<(u32, String, Instant)> = known;
+        let known: Vec<(DomainId, String, Instant)> = known;
         for (domain, why, _) in known {
             doings.extend(abroad.head.lost(domain, &why));
         }
@@ -178,19 +180,22 @@ impl Runtime<'_> {
 
     pub(super) fn heard_from_others(&mut self, heard: &Heard) -> Vec<AgentOrder> {
         let Some(abroad) = &mut self.abroad else { return Vec::new() };
-        let name =
-            |domain: u32| abroad.joined.iter().find(|one| one.domain == domain).map(|one| one.name.clone());
+        let name = |domain: u32| {
+            abroad.joined.iter().find(|one| one.domain.number() == domain).map(|one| one.name.clone())
+        };
         let doings = match heard {
             Heard::Control { from, bytes } => abroad.head.heard(*from, bytes, ligament_shm::status::now()),
             Heard::Path(Event::GivenUp { domain, why }) => {
-                abroad.cut_off.insert(*domain);
-                let doings = abroad.head.lost(*domain, why);
-                self.say_what_stays(*domain);
+                let domain = DomainId::new(*domain);
+                abroad.cut_off.insert(domain);
+                let doings = abroad.head.lost(domain, why);
+                self.say_what_stays(domain);
                 doings
             }
             Heard::Path(Event::Gone { domain, why }) => {
-                abroad.cut_off.insert(*domain);
-                abroad.head.gone(*domain, why)
+                let domain = DomainId::new(*domain);
+                abroad.cut_off.insert(domain);
+                abroad.head.gone(domain, why)
             }
             Heard::Path(Event::PathDown { domain }) => {
                 let name = name(*domain).unwrap_or_default();
@@ -214,8 +219,8 @@ impl Runtime<'_> {
     }
 
     /// An agent that cannot be reached any more does not bring what its instances have written.
-    fn say_what_stays(&mut self, domain: u32) {
-        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain as usize)
+    fn say_what_stays(&mut self, domain: DomainId) {
+        let Some(DomainRecord { host, scratch: Some(scratch), .. }) = self.record.domains.get(domain.index())
         else {
             return;
         };
@@ -238,9 +243,9 @@ impl Runtime<'_> {
                 Doing::Report(report) => {
                     self.take_in(report);
                 }
-                Doing::Gained { instance, gained, at, over } => {
+                Doing::Gained { rank, gained, at, over } => {
                     let why = if over { Drain::Over } else { Drain::Tick };
-                    self.add_to_timeline(instance, &gained, at, why);
+                    self.add_to_timeline(rank, &gained, at, why);
                     timelines = true;
                 }
                 Doing::Ready { domain, scratch } => self.is_ready(domain, scratch),

@@ -12,6 +12,7 @@ use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT};
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net, RunKeys};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{Begin, Domain, FromHead, Given, Input, VERSION};
+use ligament_wire::{DomainId, InstanceId};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -58,7 +59,7 @@ pub trait Agents {
     /// Why they cannot be started.
     fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String>;
     /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
-    fn lost(&mut self) -> Vec<(u32, String)> {
+    fn lost(&mut self) -> Vec<(DomainId, String)> {
         Vec::new()
     }
 }
@@ -195,7 +196,7 @@ impl<'a> Runtime<'a> {
                     Unready::Interrupted => "the run was interrupted before it began".to_owned(),
                 };
                 let told = to_bytes(&FromHead::Refused(why));
-                let there: Vec<u32> = gathering.have_joined().collect();
+                let there: Vec<DomainId> = gathering.have_joined().collect();
                 there.iter().for_each(|&one| carrier.control(one, told.clone()));
                 farewell(&carrier, heard, there.into_iter());
                 return Err(unready);
@@ -203,8 +204,10 @@ impl<'a> Runtime<'a> {
         };
         let names: Vec<String> = joined.iter().map(|one| one.name.clone()).collect();
         let now = ligament_shm::status::now();
-        let head = Head::new(placement.clone(), plan.channels.len(), names, spread.patience, now);
-        self.manager.spread_over(&placement);
+        let ranks = plan.ranks();
+        let of_ranks: Vec<DomainId> = ranks.all().map(|rank| placement[ranks.instance(rank).index()]).collect();
+        self.manager.spread_over(&of_ranks);
+        let head = Head::new(placement.clone(), ranks, plan.channels.len(), names, spread.patience, now);
         let host = self.record.host.clone();
         let here = DomainRecord { name, host, cores: own, pid: std::process::id(), scratch: None };
         let others = joined.iter().map(|one| DomainRecord {
@@ -227,7 +230,7 @@ impl<'a> Runtime<'a> {
         gathering: &mut Gathering,
         patience: &Duration,
         agents: &mut dyn Agents,
-        tell: impl Fn(u32, Vec<u8>),
+        tell: impl Fn(DomainId, Vec<u8>),
         heard: &mut UnboundedReceiver<Heard>,
         guard: &mut Guard,
     ) -> Result<Vec<Joined>, Unready> {
@@ -271,8 +274,8 @@ impl<'a> Runtime<'a> {
                 }
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
-                    let why = format!("the agent of {} is gone: {why}", gathering.name(domain));
-                    gathering.forget(domain);
+                    let why = format!("the agent of {} is gone: {why}", gathering.name(DomainId::new(domain)));
+                    gathering.forget(DomainId::new(domain));
                     return Err(Unready::Incomplete(why));
                 }
                 Call::Heard(Heard::Path(Event::Refused { from, why, others })) => {
@@ -284,16 +287,18 @@ impl<'a> Runtime<'a> {
     }
 
     /// The domain of each instance.
-    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<u32>, String> {
+    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<DomainId>, String> {
         // What this process or a person makes can only be made here.
-        let fixed = |i: u32| (self.made_elsewhere(i) || plan.instances[i as usize].by_hand).then_some(0);
+        let fixed = |i: InstanceId| {
+            (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
+        };
         let placement = place(&needs(self.model, rooms, &fixed)?, rooms, options)?;
         for &domain in &placement.overcommitted {
-            let name = &rooms[domain as usize].name;
+            let name = &rooms[domain.index()].name;
             let text = format!(
                 "domain {domain} ({name}) has more instances than its {} cores have room for; they share cores, and are \
                  slower",
-                rooms[domain as usize].cores
+                rooms[domain.index()].cores
             );
             self.add(Level::Warning, "run", &text);
         }
@@ -306,12 +311,12 @@ impl<'a> Runtime<'a> {
         let uuid = Path::new("/proc/sys/kernel/random/uuid");
         let marker = std::fs::read_to_string(uuid).map_err(|error| format!("{}: {error}", uuid.display()))?;
         self.directory.write(MARKER, &marker)?;
-        let home = |i: u32| {
-            let home = self.homes.get(&plan.endpoint_of(i)).cloned().unwrap_or_default();
+        let home = |i: InstanceId| {
+            let home = self.homes.get(&plan.process_of(i)).cloned().unwrap_or_default();
             let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
             below.to_string_lossy().into_owned()
         };
-        let homes: Vec<String> = (0..plan.instances.len() as u32).map(home).collect();
+        let homes: Vec<String> = InstanceId::first(plan.instances.len()).map(home).collect();
         let here = Domain {
             name: self.record.domains.first().map(|here| here.name.clone()).unwrap_or_default(),
             host: self.record.host.clone(),
@@ -337,11 +342,12 @@ impl<'a> Runtime<'a> {
         for one in &abroad.joined {
             abroad.part.carrier.control(one.domain, bytes.clone());
         }
-        let count = |domain: u32| abroad.part.placement.iter().filter(|&&at| at == domain).count();
-        let line = |(domain, one): (u32, &DomainRecord)| {
+        let count = |domain: DomainId| abroad.part.placement.iter().filter(|&&at| at == domain).count();
+        let line = |(domain, one): (DomainId, &DomainRecord)| {
             format!("domain {domain} ({}): {} instances, {} cores", one.name, count(domain), one.cores)
         };
-        let lines: Vec<String> = (0u32..).zip(&self.record.domains).map(line).collect();
+        let domains = DomainId::first(self.record.domains.len()).zip(&self.record.domains);
+        let lines: Vec<String> = domains.map(line).collect();
         self.add(Level::Info, "run", &lines.join("; "));
         Ok(())
     }

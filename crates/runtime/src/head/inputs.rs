@@ -12,6 +12,7 @@ use ligament_manager::{in_bytes, workdir_in};
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromAgent, FromHead, INPUTS_UNDER_WAY};
+use ligament_wire::DomainId;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -33,7 +34,7 @@ impl Runtime<'_> {
     /// Makes the directories of all processes, and lets them find their inputs, of which the run directory gets copies.
     pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), String> {
         self.homes = self.make_homes()?.into_iter().collect();
-        let inputs = Inputs::of(self.model, |i| plan.endpoint_of(i))?;
+        let inputs = Inputs::of(self.model, |i| plan.process_of(i))?;
         let all: u64 = inputs.files.iter().map(|input| input.bytes).sum();
         let place = self.directory.path().join(INPUTS);
         let (mut said, mut done) = (Instant::now(), 0);
@@ -56,8 +57,8 @@ impl Runtime<'_> {
     }
 
     /// The agent of a domain has everything in place.
-    pub(super) fn is_ready(&mut self, domain: u32, scratch: Option<String>) {
-        if let Some(domain) = self.record.domains.get_mut(domain as usize).filter(|_| scratch.is_some()) {
+    pub(super) fn is_ready(&mut self, domain: DomainId, scratch: Option<String>) {
+        if let Some(domain) = self.record.domains.get_mut(domain.index()).filter(|_| scratch.is_some()) {
             domain.scratch = scratch;
             self.save();
         }
@@ -76,7 +77,8 @@ impl Runtime<'_> {
         let one = |domain| {
             (domain, ToDomain { files: Departing::new(INPUTS_UNDER_WAY), wanted: 0, came: 0, ready: false })
         };
-        let mut to: BTreeMap<u32, ToDomain> = (1..self.record.domains.len() as u32).map(one).collect();
+        let mut to: BTreeMap<DomainId, ToDomain> =
+            DomainId::first(self.record.domains.len()).skip(1).map(one).collect();
         let mut events = event_loop()?;
         let mut said = Instant::now();
         while to.values().any(|domain| !domain.ready) {
@@ -86,11 +88,11 @@ impl Runtime<'_> {
                 Call::Heard(Heard::Control { from, bytes }) => self.heard_of_inputs(from, &bytes, &mut to)?,
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
-                    let name = self.cut_off(domain);
+                    let name = self.cut_off(DomainId::new(domain));
                     return Err(format!("the agent on {name} vanished: {why}").into());
                 }
                 Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
-                    let name = self.cut_off(domain);
+                    let name = self.cut_off(DomainId::new(domain));
                     return Err(format!("the agent on {name} is gone: {why}").into());
                 }
                 Call::Heard(_) | Call::Nothing | Call::HungUp => {}
@@ -113,9 +115,9 @@ impl Runtime<'_> {
 
     fn heard_of_inputs(
         &mut self,
-        from: u32,
+        from: DomainId,
         bytes: &[u8],
-        to: &mut BTreeMap<u32, ToDomain>,
+        to: &mut BTreeMap<DomainId, ToDomain>,
     ) -> Result<(), Unready> {
         let (Some(abroad), Some(domain)) = (&mut self.abroad, to.get_mut(&from)) else { return Ok(()) };
         match abroad.head.heard_early(from, bytes, ligament_shm::status::now())? {
@@ -147,14 +149,14 @@ impl Runtime<'_> {
     }
 
     /// There is no path to a domain any more; what it is called.
-    fn cut_off(&mut self, domain: u32) -> String {
+    fn cut_off(&mut self, domain: DomainId) -> String {
         if let Some(abroad) = &mut self.abroad {
             abroad.cut_off.insert(domain);
         }
         self.name_of_domain(domain)
     }
 
-    fn say_who_has_what(&mut self, to: &BTreeMap<u32, ToDomain>) {
+    fn say_who_has_what(&mut self, to: &BTreeMap<DomainId, ToDomain>) {
         let under_way: Vec<String> = to
             .iter()
             .filter(|(_, domain)| !domain.ready)
@@ -179,7 +181,7 @@ impl Runtime<'_> {
                 (Outcome::Interrupted, "the run was interrupted before it began".to_owned())
             }
             Unready::Failed(what) | Unready::Incomplete(what) => {
-                (Outcome::Failed(Failure { instance: None, what: what.clone(), said: None, exit: None }), what)
+                (Outcome::Failed(Failure { rank: None, what: what.clone(), said: None, exit: None }), what)
             }
         };
         self.refuse(&why);

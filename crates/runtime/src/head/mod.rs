@@ -33,6 +33,7 @@ use ligament_manager::{
     RunRecord, RunState, DEFAULT_LOG, DEFAULT_OUTPUT,
 };
 use ligament_model::Resolved;
+use ligament_wire::{InstanceId, RankId, Ranks};
 use peeks::Peeks;
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
@@ -173,7 +174,8 @@ pub fn run_over<'a>(
         journal,
         terminal: options.terminal.clone(),
         watched: Watched::default(),
-        started: vec![None; plan.instances.len()],
+        started: vec![None; plan.ranks().count()],
+        ranks: plan.ranks(),
         since,
         directory,
         starter,
@@ -353,15 +355,16 @@ struct Runtime<'a> {
     journal: Journal,
     terminal: Terminal,
     watched: Watched,
-    /// The process of each instance that the journal has.
+    ranks: Ranks,
+    /// The process of each rank that the journal has.
     started: Vec<Option<u32>>,
     since: Instant,
     starter: Option<&'a mut (dyn Starter + 'a)>,
-    commands: HashMap<u32, Command>,
+    commands: HashMap<InstanceId, Command>,
     /// What each process runs, for the reason why it failed.
-    ran: HashMap<u32, Ran>,
+    ran: HashMap<InstanceId, Ran>,
     /// The directory of each process, by the first of its instances.
-    homes: HashMap<u32, PathBuf>,
+    homes: HashMap<InstanceId, PathBuf>,
     inputs: Inputs,
     view: Option<View>,
     began: Moment,
@@ -381,16 +384,20 @@ struct Runtime<'a> {
 }
 
 impl Runtime<'_> {
-    fn name(&self, instance: u32) -> String {
-        self.model.instances[instance as usize].name.to_string()
+    fn name(&self, instance: InstanceId) -> String {
+        self.model.instances[instance.index()].name.to_string()
     }
 
-    fn component(&self, instance: u32) -> String {
-        let component = self.model.instances[instance as usize].component;
+    fn instance_of(&self, rank: RankId) -> InstanceId {
+        self.ranks.instance(rank)
+    }
+
+    fn component(&self, instance: InstanceId) -> String {
+        let component = self.model.instances[instance.index()].component;
         self.model.components[component as usize].name.to_string()
     }
 
-    fn made_elsewhere(&self, instance: u32) -> bool {
+    fn made_elsewhere(&self, instance: InstanceId) -> bool {
         self.starter.as_ref().is_some_and(|starter| starter.makes(&self.component(instance)))
     }
 
@@ -465,11 +472,11 @@ impl Runtime<'_> {
         self.directory.dismiss_clients();
         self.dismiss();
         let failed = match outcome {
-            Outcome::Failed(failure) => failure.instance,
+            Outcome::Failed(failure) => failure.rank,
             _ => None,
         };
-        let failed = failed.map(|instance| {
-            let name = self.name(instance);
+        let failed = failed.map(|rank| {
+            let name = self.name(self.instance_of(rank));
             let lines = self.directory.last_lines(&name, LAST_LINES);
             (name, lines)
         });
@@ -479,7 +486,7 @@ impl Runtime<'_> {
     /// Keeps what the instances print within its limit.
     fn watch_outputs(&mut self) {
         for (instance, said) in self.outputs.look() {
-            let name = self.name(instance as u32);
+            let name = self.name(InstanceId::at(instance));
             match said {
                 Ok(text) => self.add(Level::Info, &name, &text),
                 Err(text) => self.add(Level::Warning, &name, &text),

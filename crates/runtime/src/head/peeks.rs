@@ -7,6 +7,7 @@ use ligament_agent::{Link, Peek};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Look, Seen};
 use ligament_wire::peek::Sight;
+use ligament_wire::DomainId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -23,26 +24,26 @@ pub(super) struct Peeks {
 
 struct Open {
     link: Link,
-    domain: u32,
+    domain: DomainId,
     until: Instant,
 }
 
 impl Peeks {
-    fn open(&mut self, link: Link, domain: u32) -> u64 {
+    fn open(&mut self, link: Link, domain: DomainId) -> u64 {
         self.last += 1;
         self.open.insert(self.last, Open { link, domain, until: Instant::now() + PATIENCE });
         self.last
     }
 
     /// A domain shows something; what it was not asked for is passed over.
-    pub fn seen(&mut self, domain: u32, seen: Seen) {
+    pub fn seen(&mut self, domain: DomainId, seen: Seen) {
         if self.open.get(&seen.ticket).is_some_and(|open| open.domain == domain) {
             self.answered.extend(self.open.remove(&seen.ticket).map(|open| (open.link, seen.sight)));
         }
     }
 
     /// What can be answered now, also where an agent will not answer any more, as `why_not` says of a domain.
-    fn take(&mut self, now: Instant, why_not: impl Fn(u32, bool) -> Option<String>) -> Vec<(Link, Sight)> {
+    fn take(&mut self, now: Instant, why_not: impl Fn(DomainId, bool) -> Option<String>) -> Vec<(Link, Sight)> {
         let mut answered = std::mem::take(&mut self.answered);
         self.open.retain(|_, open| match why_not(open.domain, open.until <= now) {
             None => true,
@@ -59,8 +60,8 @@ impl Runtime<'_> {
     /// What there is to be seen; none if the agent of another domain is asked.
     pub(super) fn look_at(&mut self, link: Link, what: &Peek) -> Option<Sight> {
         let Peek { instance, path, offset, most } = what;
-        let domain = self.abroad.as_ref().map_or(0, |abroad| abroad.head.domain_of(*instance));
-        let asked = self.record.domains.get(domain as usize).is_some_and(|domain| domain.scratch.is_some());
+        let domain = self.abroad.as_ref().map_or(DomainId::HEAD, |abroad| abroad.head.domain_of_all(*instance));
+        let asked = self.record.domains.get(domain.index()).is_some_and(|domain| domain.scratch.is_some());
         let Some(abroad) = self.abroad.as_ref().filter(|_| asked) else {
             return Some(see(&self.directory.home(&self.name(*instance)), path, *offset, *most));
         };
@@ -74,7 +75,7 @@ impl Runtime<'_> {
     pub(super) fn sights_for_clients(&mut self) -> Vec<(Link, Sight)> {
         let (abroad, domains) = (&self.abroad, &self.record.domains);
         self.peeks.take(Instant::now(), |domain, late| {
-            let name = domains.get(domain as usize).map_or("another machine", |domain| domain.name.as_str());
+            let name = domains.get(domain.index()).map_or("another machine", |domain| domain.name.as_str());
             match abroad.as_ref().is_some_and(|abroad| abroad.head.is_there(domain)) {
                 false => Some(format!(
                     "the agent on {name} (domain {domain}) vanished, and with it what is to be shown"
@@ -93,6 +94,9 @@ impl Runtime<'_> {
 mod tests {
     use super::*;
 
+    const ONE: DomainId = DomainId::new(1);
+    const TWO: DomainId = DomainId::new(2);
+
     fn nothing(ticket: u64) -> Seen {
         Seen { ticket, sight: Sight::Nothing("x".into()) }
     }
@@ -100,22 +104,22 @@ mod tests {
     #[test]
     fn only_the_domain_that_was_asked_can_answer_and_only_once() {
         let mut peeks = Peeks::default();
-        let ticket = peeks.open(5, 2);
-        peeks.seen(1, nothing(ticket));
-        peeks.seen(2, nothing(ticket + 1));
+        let ticket = peeks.open(5, TWO);
+        peeks.seen(ONE, nothing(ticket));
+        peeks.seen(TWO, nothing(ticket + 1));
         let now = Instant::now();
         assert!(peeks.take(now, |_, _| None).is_empty());
-        peeks.seen(2, nothing(ticket));
-        peeks.seen(2, nothing(ticket));
+        peeks.seen(TWO, nothing(ticket));
+        peeks.seen(TWO, nothing(ticket));
         assert_eq!(peeks.take(now, |_, _| None), [(5, Sight::Nothing("x".into()))]);
     }
 
     #[test]
     fn who_waits_for_an_agent_that_is_gone_or_silent_is_told() {
         let mut peeks = Peeks::default();
-        peeks.open(5, 1);
-        peeks.open(6, 2);
-        let gone = |domain, late| (domain == 1 || late).then(|| format!("{domain} {late}"));
+        peeks.open(5, ONE);
+        peeks.open(6, TWO);
+        let gone = |domain, late| (domain == ONE || late).then(|| format!("{domain} {late}"));
         let now = Instant::now();
         assert_eq!(peeks.take(now, gone), [(5, Sight::Nothing("1 false".into()))]);
         assert_eq!(peeks.take(now + PATIENCE * 2, gone), [(6, Sight::Nothing("2 true".into()))]);

@@ -7,6 +7,7 @@ use ligament_launch::{prepare, Loss, Ran, Workplace};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
 use ligament_wire::control::ENV_IDENTITY;
+use ligament_wire::InstanceId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ impl Runtime<'_> {
             resolution: 0,
         };
         let names: Vec<(String, String)> =
-            (0..self.model.instances.len() as u32).map(|i| (self.component(i), self.name(i))).collect();
+            InstanceId::first(self.model.instances.len()).map(|i| (self.component(i), self.name(i))).collect();
         let now = ligament_shm::status::now();
         Recording::create(&self.directory, header, &names, limit, now).map(Some)
     }
@@ -38,15 +39,16 @@ impl Runtime<'_> {
     /// Resolves every program, so that a missing one is found before any runs.
     pub(super) fn prepare_all(&mut self) -> Result<(), String> {
         let model_directory = self.model_directory()?;
-        let mut homes: Vec<(u32, PathBuf)> = self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
+        let mut homes: Vec<(InstanceId, PathBuf)> =
+            self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
         homes.sort_unstable();
         for (i, home) in homes {
             let name = self.name(i);
-            let made_elsewhere = self.by_hand[i as usize] || self.made_elsewhere(i);
+            let made_elsewhere = self.by_hand[i.index()] || self.made_elsewhere(i);
             if made_elsewhere || !self.is_here(i) {
                 continue;
             }
-            let program = self.model.program(i).ok_or_else(|| {
+            let program = self.model.program(i.number()).ok_or_else(|| {
                 format!(
                     "{name} has no program; give its component an implementation, or run with --manual {name}"
                 )
@@ -59,7 +61,7 @@ impl Runtime<'_> {
                 scratch: &home,
                 not_inherited: &ENV_IDENTITY,
             };
-            let command = prepare(program, self.model.instances[i as usize].resources, &place)
+            let command = prepare(program, self.model.instances[i.index()].resources, &place)
                 .map_err(|error| format!("{name} cannot be started: {error}"))?;
             self.ran.insert(i, Ran::of(&command));
             self.commands.insert(i, command);
@@ -77,11 +79,11 @@ impl Runtime<'_> {
     }
 
     /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
-    pub(super) fn make_homes(&self) -> Result<Vec<(u32, PathBuf)>, String> {
+    pub(super) fn make_homes(&self) -> Result<Vec<(InstanceId, PathBuf)>, String> {
         let mut homes = Vec::new();
-        let mut light: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for i in 0..self.model.instances.len() as u32 {
-            match self.model.light_program(i) {
+        let mut light: BTreeMap<String, Vec<InstanceId>> = BTreeMap::new();
+        for i in InstanceId::first(self.model.instances.len()) {
+            match self.model.light_program(i.number()) {
                 Some(program) => light.entry(program.to_string()).or_default().push(i),
                 None => homes.push((i, self.directory.make_instance(&self.name(i))?)),
             }

@@ -5,6 +5,7 @@ use ligament_agent::{AgentOrder, Report, RunView};
 use ligament_manager::domains::{Gathering, Joined};
 use ligament_manager::{Event, InstanceRecord, Level, Moment, Names, Observation, JOURNAL_VERSION};
 use ligament_model::{Identifier, Reference, Resolved, SettingValue};
+use ligament_wire::{DomainId, InstanceId, RankId};
 use std::cell::OnceCell;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -72,17 +73,19 @@ impl Runtime<'_> {
         }
     }
 
-    pub(super) fn note_joined(&mut self, domain: u32, gathering: &Gathering) {
+    pub(super) fn note_joined(&mut self, domain: DomainId, gathering: &Gathering) {
         if let Some(Joined { name, join, .. }) = gathering.joined(domain) {
             let (host, cores, pid) = (join.host, join.cores, join.pid);
+            let domain = domain.number();
             self.journal.note(Event::Joined { domain, name, host, cores, pid });
         }
     }
 
     /// Of each domain, which instances are to run there.
-    pub(super) fn note_placed(&mut self, placement: &[u32]) {
+    pub(super) fn note_placed(&mut self, placement: &[DomainId]) {
         for (domain, one) in (0u32..).zip(self.record.domains.clone()) {
-            let here = (0u32..).zip(placement).filter(|(_, at)| **at == domain);
+            let all = InstanceId::first(placement.len()).zip(placement);
+            let here = all.filter(|(_, at)| at.number() == domain);
             let instances = here.map(|(i, _)| self.name(i)).collect();
             self.journal.note(Event::Placed { domain, name: one.name, instances });
         }
@@ -91,20 +94,22 @@ impl Runtime<'_> {
     /// Takes in what an agent reports.
     pub(super) fn take_in(&mut self, report: Report) {
         let event = match &report {
-            Report::Registered { instance, pid, language } => Some(Event::Registered {
-                instance: self.name(*instance),
+            Report::Registered { rank, pid, language } => Some(Event::Registered {
+                instance: self.model.rank(*rank),
                 pid: *pid,
                 language: language.clone(),
             }),
-            Report::Exited { instance, exit } => Some(Event::Ended {
-                instance: self.name(*instance),
+            Report::Exited { rank, exit } => Some(Event::Ended {
+                instance: self.model.rank(*rank),
                 exit: exit.to_string(),
                 clean: exit.is_clean(),
             }),
             Report::Ending(outcome) => Some(Event::Ending {
                 state: outcome.into(),
                 reason: match outcome {
-                    ligament_agent::Outcome::Failed(failure) => Some(failure.sentence(|i| self.name(i))),
+                    ligament_agent::Outcome::Failed(failure) => {
+                        Some(failure.sentence(|rank| self.model.rank(rank)))
+                    }
                     _ => None,
                 },
             }),
@@ -136,11 +141,11 @@ impl Runtime<'_> {
     }
 
     /// Notes whose processes run that were not there before.
-    pub(super) fn note_started(&mut self, instance: u32, pid: u32) {
-        let known = &mut self.started[instance as usize];
+    pub(super) fn note_started(&mut self, rank: RankId, pid: u32) {
+        let known = &mut self.started[rank.index()];
         if *known != Some(pid) {
             *known = Some(pid);
-            let instance = self.name(instance);
+            let instance = self.model.rank(rank);
             self.journal.note(Event::Started { instance, pid });
         }
     }
@@ -150,8 +155,10 @@ impl Runtime<'_> {
         if self.abroad.is_none() {
             return;
         }
-        for (i, one) in (0u32..).zip(seen) {
-            if let Some(pid) = one.pid.filter(|_| !self.is_here(i) && self.started[i as usize].is_none()) {
+        for (i, one) in RankId::first(seen.len()).zip(seen) {
+            if let Some(pid) =
+                one.pid.filter(|_| !self.is_here(self.instance_of(i)) && self.started[i.index()].is_none())
+            {
                 self.note_started(i, pid);
             }
         }

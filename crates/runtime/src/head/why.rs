@@ -3,6 +3,7 @@
 use super::{Runtime, LAST_LINES};
 use ligament_agent::{Exit, Failure, Outcome};
 use ligament_launch::{advice, error_line, Where};
+use ligament_wire::InstanceId;
 
 impl Runtime<'_> {
     /// How the run ended, with what the instance that failed first printed about it.
@@ -14,15 +15,19 @@ impl Runtime<'_> {
     }
 
     fn with_cause(&self, mut failure: Failure) -> Failure {
-        let Some(instance) = failure.instance else { return failure };
+        let Some(rank) = failure.rank else { return failure };
+        let instance = self.instance_of(rank);
         // Of one that ended as if all were well, what it printed last says nothing.
         if matches!(failure.exit, Some(Exit::Status(0) | Exit::Unknown)) && failure.said.is_none() {
             return failure;
         }
         let name = self.name(instance);
         // One process runs all instances of a light program.
-        let first = match self.model.light_program(instance) {
-            Some(program) => (0..instance).find(|&i| self.model.light_program(i) == Some(program)),
+        let first = match self.model.light_program(instance.number()) {
+            Some(program) => {
+                let before = InstanceId::first(instance.index());
+                before.into_iter().find(|i| self.model.light_program(i.number()) == Some(program))
+            }
             None => None,
         };
         let first = first.unwrap_or(instance);

@@ -10,7 +10,7 @@ use super::{Custodian, Endpoint};
 use crate::board::Board;
 use crate::memory::ShmError;
 use crate::ring::BODY_BYTES;
-use ligament_wire::{align_part, flags, head_len, HeaderWords};
+use ligament_wire::{align_part, flags, head_len, EndpointId, HeaderWords};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum Body<'a> {
 /// Where the endpoint's owner can sleep without holding the endpoint.
 pub struct Bed {
     board: Arc<Board>,
-    index: u32,
+    index: EndpointId,
     seen: u32,
 }
 

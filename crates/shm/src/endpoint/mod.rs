@@ -31,6 +31,7 @@ use crate::slab::Pool;
 use crate::status::{now, State, StatusPage};
 use crate::timeline::{Activity, Cause, Recorder};
 use ligament_wire::control::ChannelInfo;
+use ligament_wire::EndpointId;
 use peers::{InPeer, OutPeer, Outbox};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
@@ -53,9 +54,9 @@ pub trait Custodian {
     /// Gives a slab back.
     fn drop_slab(&mut self, slab: u32) -> Result<(), ShmError>;
     /// Announces the ring to endpoint `to`; the reader's area comes back.
-    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError>;
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError>;
     /// Another endpoint's slab and its size.
-    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
+    fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError>;
     /// What the agent has said of its own accord, without waiting.
     fn notices(&mut self) -> Result<Vec<AgentNotice>, ShmError>;
     /// Whether the agent has gone away.
@@ -92,14 +93,14 @@ pub struct Opened {
 /// What the agent says of its own accord.
 pub enum AgentNotice {
     RingOpened {
-        from: u32,
+        from: EndpointId,
         outbox: OwnedFd,
         offset: u64,
         slots: u32,
         inbox: u32,
     },
     SlabDropped {
-        of: u32,
+        of: EndpointId,
         slab: u32,
     },
     Budget {
@@ -109,13 +110,13 @@ pub enum AgentNotice {
     /// Whoever waits is to look once more for what it waits for, and to note this round on its status page.
     Look(u64),
     /// An endpoint that this one sends to has ended cleanly.
-    PeerEnded(u32),
+    PeerEnded(EndpointId),
     RunEnds(String),
 }
 
 /// The shared memory that an endpoint is born with.
 pub struct Foundation {
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     pub board: OwnedFd,
     pub area: OwnedFd,
     pub outbox: OwnedFd,
@@ -158,7 +159,7 @@ struct InChannel {
 
 /// An endpoint.
 pub struct Endpoint<C> {
-    index: u32,
+    index: EndpointId,
     board: Arc<Board>,
     front: Front,
     area: OwnedFd,

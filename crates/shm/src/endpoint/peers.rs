@@ -6,7 +6,7 @@ use crate::area::{Front, Inbox};
 use crate::board::Board;
 use crate::memory::{Mapping, ShmError, PAGE};
 use crate::ring::{RingReader, RingWriter, Slot, SLOT_BYTES};
-use ligament_wire::Value;
+use ligament_wire::{EndpointId, Value};
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
@@ -58,7 +58,7 @@ impl Outbox {
 
 /// A peer that this endpoint writes to.
 pub(crate) struct OutPeer {
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     pub ring: Option<OutRing>,
     /// It has ended: what is meant for it is dropped, and it holds no block any more.
     pub ended: bool,
@@ -67,7 +67,7 @@ pub(crate) struct OutPeer {
 }
 
 impl OutPeer {
-    pub fn new(endpoint: u32) -> OutPeer {
+    pub fn new(endpoint: EndpointId) -> OutPeer {
         OutPeer { endpoint, ring: None, ended: false, overlays: Vec::new() }
     }
 
@@ -91,7 +91,7 @@ pub(crate) struct OutRing {
 
 /// A peer that this endpoint reads from.
 pub(crate) struct InPeer {
-    pub endpoint: u32,
+    pub endpoint: EndpointId,
     /// It stands for others that are on other machines.
     pub far: bool,
     pub ring: Option<InRing>,
@@ -119,7 +119,7 @@ fn map_segment(outbox: &OwnedFd, offset: u64, slots: u32) -> Result<(Mapping, No
 }
 
 impl InPeer {
-    pub fn new(endpoint: u32) -> InPeer {
+    pub fn new(endpoint: EndpointId) -> InPeer {
         InPeer { endpoint, far: false, ring: None, overlays: HashMap::new() }
     }
 

@@ -5,7 +5,7 @@ use crate::area::Inbox;
 use crate::board::{Board, FOR_CREDIT};
 use crate::forks;
 use crate::memory::{Mapping, ShmError};
-use ligament_wire::{Bytes, Keeper};
+use ligament_wire::{Bytes, EndpointId, Keeper};
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -24,14 +24,14 @@ const TOGETHER: usize = 4;
 pub(crate) struct Link {
     inbox: Inbox,
     board: Arc<Board>,
-    sender: u32,
+    sender: EndpointId,
     /// The count of forks when this was made: a forked child sees another one.
     forks: u32,
 }
 
 impl Link {
     /// The way back to `sender` through our inbox for it.
-    pub fn new(inbox: Inbox, board: Arc<Board>, sender: u32) -> Link {
+    pub fn new(inbox: Inbox, board: Arc<Board>, sender: EndpointId) -> Link {
         forks::watch();
         Link { inbox, board, sender, forks: forks::count() }
     }

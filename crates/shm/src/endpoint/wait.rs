@@ -7,6 +7,7 @@ use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::status::Awaits;
 use crate::timeline::{Activity, Cause};
+use ligament_wire::EndpointId;
 use std::time::Duration;
 
 /// The first looks: some microseconds.
@@ -218,7 +219,7 @@ impl<C: Custodian> Endpoint<C> {
     fn shares_core(&mut self, awaiting: &Awaiting<'_>) -> bool {
         let core = self.custodian.core();
         self.bell().waits_on(core);
-        let on_core = |endpoint: u32| {
+        let on_core = |endpoint: EndpointId| {
             endpoint != self.index && self.board.doorbell(endpoint).is_some_and(|bell| bell.is_awake_on(core))
         };
         match *awaiting {
@@ -235,7 +236,7 @@ impl<C: Custodian> Endpoint<C> {
     /// Whether whoever is waited for is on another machine. Then the carrier needs the core more than the next message
     /// does: on its way are a network and two processes that must be woken.
     fn is_for_afar(&self, awaiting: &Awaiting<'_>) -> bool {
-        let is_far = |endpoint: u32| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
+        let is_far = |endpoint: EndpointId| self.board.doorbell(endpoint).is_some_and(|bell| bell.is_far());
         match *awaiting {
             Awaiting::Message([]) | Awaiting::Memory => false,
             Awaiting::Message(channels) => {
@@ -291,7 +292,7 @@ impl<C: Custodian> Endpoint<C> {
                 }
             }
             Awaiting::Credit { channel, .. } => (Activity::AwaitsCredit, self.sends[channel].id),
-            Awaiting::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint),
+            Awaiting::Slots { peer } => (Activity::AwaitsSlots, self.out[peer].endpoint.number()),
             Awaiting::Memory => (Activity::AwaitsMemory, 0),
         };
         Cause { activity, id }

@@ -9,6 +9,7 @@ use ligament_shm::ring::{Announcement, SLOT_BYTES, SLOT_WORDS, STAMPED_MASK};
 use ligament_shm::status::Status;
 use ligament_shm::{barrier, Custodian, Endpoint, ShmError};
 use ligament_wire::control::ChannelInfo;
+use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -162,7 +163,7 @@ impl Domain {
             id: id as u32,
             port: 0,
             slot: None,
-            peer,
+            peer: EndpointId::new(peer),
             credit: self.conduits[..id].iter().filter(|earlier| earlier.to == c.to).count() as u32,
             budget: c.budget,
             peer_port: format!("instance{peer}.{}", if peer == c.to { "in" } else { "out" }),
@@ -174,7 +175,7 @@ impl Domain {
         let world = self.world.lock().unwrap();
         let memory = &world.endpoints[me as usize];
         let foundation = Foundation {
-            endpoint: me,
+            endpoint: EndpointId::new(me),
             board: dup(&world.board_fd),
             area: dup(&memory.area),
             outbox: dup(&memory.outbox),
@@ -182,7 +183,7 @@ impl Domain {
             pinned_limit: world.pinned_limit,
         };
         if !memory.mail.is_empty() {
-            world.board.doorbell(me).unwrap().call();
+            world.board.doorbell(EndpointId::new(me)).unwrap().call();
         }
         drop(world);
         Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me }).unwrap()
@@ -192,7 +193,7 @@ impl Domain {
     /// opened with the given place and size.
     pub fn wrong_sender(&self, offset: u64, slots: u32) -> WrongSender {
         let mut line = Line { world: self.world.clone(), me: 0 };
-        line.open_ring(1, offset, slots).unwrap();
+        line.open_ring(EndpointId::new(1), offset, slots).unwrap();
         let (_, slab) = line.new_slab(SLAB).unwrap();
         let world = self.world.lock().unwrap();
         let outbox = Mapping::writable(&world.endpoints[0].outbox, 0, OUTBOX_BYTES).unwrap();
@@ -272,7 +273,7 @@ impl Domain {
     pub fn tell(&self, to: u32, notice: AgentNotice) {
         let mut world = self.world.lock().unwrap();
         world.endpoints[to as usize].mail.push(notice);
-        world.board.doorbell(to).unwrap().call();
+        world.board.doorbell(EndpointId::new(to)).unwrap().call();
     }
 }
 
@@ -298,20 +299,26 @@ impl Custodian for Line {
         Ok(())
     }
 
-    fn open_ring(&mut self, to: u32, offset: u64, slots: u32) -> Result<Opened, ShmError> {
+    fn open_ring(&mut self, to: EndpointId, offset: u64, slots: u32) -> Result<Opened, ShmError> {
         let mut world = self.world.lock().unwrap();
         let outbox = dup(&world.endpoints[self.me as usize].outbox);
-        let memory = &mut world.endpoints[to as usize];
+        let memory = &mut world.endpoints[to.index()];
         let inbox = memory.senders.iter().position(|&s| s == self.me).expect("there is a conduit") as u32;
-        memory.mail.push(AgentNotice::RingOpened { from: self.me, outbox, offset, slots, inbox });
+        memory.mail.push(AgentNotice::RingOpened {
+            from: EndpointId::new(self.me),
+            outbox,
+            offset,
+            slots,
+            inbox,
+        });
         let opened = Opened { area: dup(&memory.area), layout: memory.layout, inbox };
         world.board.doorbell(to).unwrap().call();
         Ok(opened)
     }
 
-    fn fetch_slab(&mut self, of: u32, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
+    fn fetch_slab(&mut self, of: EndpointId, slab: u32) -> Result<(OwnedFd, u64), ShmError> {
         let world = self.world.lock().unwrap();
-        match world.endpoints[of as usize].slabs.get(&slab) {
+        match world.endpoints[of.index()].slabs.get(&slab) {
             Some((fd, bytes)) => Ok((dup(fd), *bytes)),
             None => Err(ShmError::Malformed(format!("no slab {slab}"))),
         }

@@ -3,14 +3,19 @@
 
 use super::files::leads_below;
 use super::{Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_TEXT, VERSION};
+use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MOST, MOST_ENTRIES};
 use std::path::{Component, Path};
+
+/// Most ranks that a run may have.
+const MOST_RANKS: u32 = 1 << 24;
 
 /// The extent of a run: what numbers there are.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
     /// The domain of each instance.
-    pub placement: Vec<u32>,
+    pub placement: Vec<DomainId>,
+    pub ranks: Ranks,
     pub channels: usize,
     /// How many inputs there are.
     pub inputs: usize,
@@ -21,7 +26,7 @@ impl Extent {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self, domain: u32, message: &FromAgent) -> Result<(), String> {
+    pub fn check(&self, domain: DomainId, message: &FromAgent) -> Result<(), String> {
         match message {
             FromAgent::Join(join) => {
                 short(&join.host)?;
@@ -40,8 +45,15 @@ impl Extent {
         }
     }
 
-    fn owns(&self, domain: u32, instance: u32) -> Result<(), String> {
-        match self.placement.get(instance as usize) {
+    fn owns(&self, domain: DomainId, rank: RankId) -> Result<(), String> {
+        match self.ranks.try_instance(rank) {
+            Some(instance) => self.owns_all_of(domain, instance),
+            None => Err(format!("it speaks of instance {rank}, and there are {}", self.ranks.count())),
+        }
+    }
+
+    fn owns_all_of(&self, domain: DomainId, instance: InstanceId) -> Result<(), String> {
+        match self.placement.get(instance.index()) {
             Some(&owner) if owner == domain => Ok(()),
             Some(owner) => Err(format!("it speaks of instance {instance}, which is domain {owner}'s")),
             None => Err(format!("it speaks of instance {instance}, and there are {}", self.placement.len())),
@@ -55,15 +67,15 @@ impl Extent {
         Err(format!("it speaks of channel {channel}, and there are {}", self.channels))
     }
 
-    fn report(&self, domain: u32, report: &Report) -> Result<(), String> {
+    fn report(&self, domain: DomainId, report: &Report) -> Result<(), String> {
         match report {
-            Report::Registered { instance, language, .. } => {
-                self.owns(domain, *instance).and_then(|()| short(language))
+            Report::Registered { rank, language, .. } => {
+                self.owns(domain, *rank).and_then(|()| short(language))
             }
-            Report::Exited { instance, .. } | Report::Slots { instance, .. } => self.owns(domain, *instance),
-            Report::Said { instance, text, .. } => self.owns(domain, *instance).and_then(|()| short(text)),
-            Report::Used { instance, asked, sent, received } => {
-                self.owns(domain, *instance)?;
+            Report::Exited { rank, .. } | Report::Slots { rank, .. } => self.owns(domain, *rank),
+            Report::Said { rank, text, .. } => self.owns(domain, *rank).and_then(|()| short(text)),
+            Report::Used { rank, asked, sent, received } => {
+                self.owns(domain, *rank)?;
                 asked.iter().try_for_each(|name| short(name))?;
                 sent.iter().chain(received).try_for_each(|&(channel, _)| self.channel(channel))
             }
@@ -74,20 +86,20 @@ impl Extent {
 
     fn outcome(&self, outcome: &Outcome) -> Result<(), String> {
         let Outcome::Failed(failure) = outcome else { return Ok(()) };
-        if failure.instance.is_some_and(|instance| instance as usize >= self.placement.len()) {
+        if failure.rank.is_some_and(|rank| rank.index() >= self.ranks.count()) {
             return Err("it blames an instance that there is not".into());
         }
         short(&failure.what)?;
         failure.said.iter().try_for_each(|said| short(said))
     }
 
-    fn snapshot(&self, domain: u32, snapshot: &Snapshot) -> Result<(), String> {
+    fn snapshot(&self, domain: DomainId, snapshot: &Snapshot) -> Result<(), String> {
         for row in &snapshot.rows {
-            self.owns(domain, row.instance)?;
+            self.owns(domain, row.rank)?;
             row.page.iter().try_for_each(|page| self.page(page))?;
         }
         for lane in &snapshot.lanes {
-            self.owns(domain, lane.instance)?;
+            self.owns(domain, lane.rank)?;
             self.page(&lane.page)?;
         }
         Ok(())
@@ -97,15 +109,15 @@ impl Extent {
         match page.waits.as_ref().map(|waits| &waits.what) {
             Some(Awaited::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
             Some(Awaited::Credit(channel, _)) => self.channel(*channel),
-            Some(Awaited::Slots(instance)) if *instance as usize >= self.placement.len() => {
-                Err(format!("it waits for instance {instance}, and there are {}", self.placement.len()))
+            Some(Awaited::Slots(rank)) if rank.index() >= self.ranks.count() => {
+                Err(format!("it waits for instance {rank}, and there are {}", self.ranks.count()))
             }
             _ => Ok(()),
         }
     }
 
-    fn piece(&self, domain: u32, piece: &Piece) -> Result<(), String> {
-        self.owns(domain, piece.instance)?;
+    fn piece(&self, domain: DomainId, piece: &Piece) -> Result<(), String> {
+        self.owns_all_of(domain, piece.instance)?;
         if !leads_below(&piece.path) {
             return Err(format!(
                 "it sends the file {:?}, which is not below an instance's directory",
@@ -147,7 +159,7 @@ impl Begin {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self, me: u32) -> Result<(), String> {
+    pub fn check(&self, me: DomainId) -> Result<(), String> {
         if self.version != VERSION {
             return Err(format!(
                 "the head speaks version {} of the protocol between domains, and this agent version {VERSION}; install \
@@ -155,7 +167,7 @@ impl Begin {
                 self.version
             ));
         }
-        if me as usize >= self.domains.len() {
+        if me.index() >= self.domains.len() {
             return Err(format!("the run has {} domains, and this is domain {me}", self.domains.len()));
         }
         self.plan.check(self.domains.len())?;
@@ -163,7 +175,7 @@ impl Begin {
             return Err(format!("the input {:?} has no place below the inputs'", input.name));
         }
         for given in &self.given {
-            let known = (given.instance as usize) < self.plan.instances.len()
+            let known = given.instance.index() < self.plan.instances.len()
                 && (given.input as usize) < self.inputs.len()
                 && leads_below(&given.name);
             if !known {
@@ -177,16 +189,25 @@ impl Begin {
 impl Plan {
     /// Whether every number in it refers to something.
     fn check(&self, domains: usize) -> Result<(), String> {
+        let counts = self.instances.iter().map(|instance| instance.ranks.unwrap_or(1));
+        let all = counts.fold(0, u32::saturating_add);
+        if all > MOST_RANKS {
+            return Err(format!("the plan has {all} ranks, where {MOST_RANKS} are the most"));
+        }
+        let ranks = self.ranks();
         for instance in &self.instances {
-            let known = (instance.domain as usize) < domains
+            let known = instance.domain.index() < domains
                 && (instance.ports as usize) < self.ports.len()
                 && instance.program.is_none_or(|program| (program as usize) < self.programs.len());
             if !known {
                 return Err(format!("the plan has {} refer to what is not there", instance.name));
             }
-            let first = instance.shares.map(|first| self.instances.get(first as usize));
+            let first = instance.shares.map(|first| self.instances.get(first.index()));
             if first.is_some_and(|first| first.is_none_or(|first| first.domain != instance.domain)) {
                 return Err(format!("{} is to share a process of another domain", instance.name));
+            }
+            if instance.ranks.is_some_and(|ranks| ranks == 0 || instance.shares.is_some()) {
+                return Err(format!("{} has no ranks, or ranks that share a process", instance.name));
             }
             let home = Path::new(&instance.home);
             if !home.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -195,7 +216,7 @@ impl Plan {
         }
         for (number, channel) in self.channels.iter().enumerate() {
             for end in [channel.from, channel.to] {
-                let instance = self.instances.get(end.instance as usize);
+                let instance = ranks.try_instance(end.rank).map(|instance| &self.instances[instance.index()]);
                 let ports = instance.and_then(|instance| self.ports.get(instance.ports as usize));
                 if ports.is_none_or(|ports| end.port as usize >= ports.len()) {
                     return Err(format!("channel {number} of the plan ends at no port"));
@@ -219,51 +240,57 @@ mod tests {
     use super::*;
     use crate::peek::{Sight, MOST, MOST_ENTRIES};
 
+    const ONE: DomainId = DomainId::new(1);
+
     fn extent() -> Extent {
-        Extent { placement: vec![0, 1, 2], channels: 4, inputs: 2 }
+        Extent { placement: DomainId::first(3).collect(), ranks: Ranks::new([1, 1, 2]), channels: 4, inputs: 2 }
     }
 
-    fn row(instance: u32, what: Awaited) -> FromAgent {
+    fn row(rank: u32, what: Awaited) -> FromAgent {
         let waits = Waits { what, age: 0, timed: false, holding: false };
         let page = Some(Page { waits: Some(waits), ..Page::default() });
-        let row = Row { instance, phase: Phase::Running, pid: None, stopped: false, page };
+        let row = Row { rank: RankId::new(rank), phase: Phase::Running, pid: None, stopped: false, page };
         FromAgent::Snapshot(Box::new(Snapshot { rows: vec![row], ..Snapshot::default() }))
     }
 
     #[test]
     fn a_domain_speaks_of_its_own_instances_only() {
-        let said = |instance| FromAgent::Reports(vec![Report::Said { instance, level: 1, text: "x".into() }]);
-        assert_eq!(extent().check(1, &said(1)), Ok(()));
-        assert!(extent().check(1, &said(2)).unwrap_err().contains("domain 2's"));
-        assert!(extent().check(1, &said(3)).unwrap_err().contains("there are 3"));
-        assert!(extent().check(1, &row(0, Awaited::Memory)).is_err());
+        let said = |rank| {
+            let rank = RankId::new(rank);
+            FromAgent::Reports(vec![Report::Said { rank, level: 1, text: "x".into() }])
+        };
+        assert_eq!(extent().check(ONE, &said(1)), Ok(()));
+        assert!(extent().check(ONE, &said(2)).unwrap_err().contains("domain 2's"));
+        assert!(extent().check(ONE, &said(3)).unwrap_err().contains("domain 2's"));
+        assert!(extent().check(ONE, &said(4)).unwrap_err().contains("there are 4"));
+        assert!(extent().check(ONE, &row(0, Awaited::Memory)).is_err());
     }
 
     #[test]
     fn a_wait_is_for_channels_that_there_are() {
-        assert_eq!(extent().check(1, &row(1, Awaited::Message(vec![0, 3]))), Ok(()));
-        assert!(extent().check(1, &row(1, Awaited::Message(vec![0, 4]))).is_err());
-        assert!(extent().check(1, &row(1, Awaited::Credit(4, 1))).is_err());
-        assert!(extent().check(1, &row(1, Awaited::Slots(3))).is_err());
+        assert_eq!(extent().check(ONE, &row(1, Awaited::Message(vec![0, 3]))), Ok(()));
+        assert!(extent().check(ONE, &row(1, Awaited::Message(vec![0, 4]))).is_err());
+        assert!(extent().check(ONE, &row(1, Awaited::Credit(4, 1))).is_err());
+        assert!(extent().check(ONE, &row(1, Awaited::Slots(RankId::new(4)))).is_err());
     }
 
     #[test]
     fn no_file_leads_out_of_its_instances_directory() {
         let piece = |path: &str, offset, len| {
             let part = Part { offset, bytes: vec![0; len], size: 1 << 40, whole: None };
-            FromAgent::Files(vec![Piece { instance: 2, path: path.into(), part }])
+            FromAgent::Files(vec![Piece { instance: InstanceId::new(2), path: path.into(), part }])
         };
-        assert_eq!(extent().check(2, &piece("workdir/a/b.csv", 0, MAX_PIECE)), Ok(()));
+        assert_eq!(extent().check(DomainId::new(2), &piece("workdir/a/b.csv", 0, MAX_PIECE)), Ok(()));
         for path in ["", "/etc/passwd", "../other/output.log", "workdir/../../../x", "./x", "a\0b"] {
-            assert!(extent().check(2, &piece(path, 0, 1)).is_err(), "{path:?}");
+            assert!(extent().check(DomainId::new(2), &piece(path, 0, 1)).is_err(), "{path:?}");
         }
-        assert!(extent().check(2, &piece("a", 0, MAX_PIECE + 1)).is_err());
-        assert!(extent().check(2, &piece("a", u64::MAX, 1)).is_err());
+        assert!(extent().check(DomainId::new(2), &piece("a", 0, MAX_PIECE + 1)).is_err());
+        assert!(extent().check(DomainId::new(2), &piece("a", u64::MAX, 1)).is_err());
     }
 
     #[test]
     fn inputs_are_wanted_once_and_only_those_that_there_are() {
-        let wants = |inputs: &[u32]| extent().check(1, &FromAgent::Wants(inputs.to_vec()));
+        let wants = |inputs: &[u32]| extent().check(ONE, &FromAgent::Wants(inputs.to_vec()));
         assert_eq!(wants(&[1, 0]), Ok(()));
         assert!(wants(&[2]).unwrap_err().contains("there are 2"));
         assert!(wants(&[1, 0, 1]).unwrap_err().contains("twice"));
@@ -273,13 +300,13 @@ mod tests {
     fn no_more_is_shown_at_once_than_was_agreed() {
         let shows = |len: usize| {
             let sight = Sight::File { offset: 0, bytes: vec![0; len], size: 1 << 30, identity: 1 };
-            extent().check(1, &FromAgent::Seen(Seen { ticket: 7, sight }))
+            extent().check(ONE, &FromAgent::Seen(Seen { ticket: 7, sight }))
         };
         assert_eq!(shows(MOST as usize), Ok(()));
         assert!(shows(MOST as usize + 1).is_err());
         let entries = vec![crate::peek::Entry::default(); MOST_ENTRIES + 1];
         let seen = Seen { ticket: 7, sight: Sight::Directory(entries) };
-        assert!(extent().check(1, &FromAgent::Seen(seen)).is_err());
+        assert!(extent().check(ONE, &FromAgent::Seen(seen)).is_err());
     }
 
     #[test]
@@ -290,10 +317,10 @@ mod tests {
             plan: Plan { instances: vec![instance.clone()], ports: vec![vec![]], ..Plan::default() },
             domains: vec![Domain::default(), Domain::default()],
             inputs: vec![Input { name: stored.into(), ..Input::default() }],
-            given: vec![Given { instance: process, input, name: name.into() }],
+            given: vec![Given { instance: InstanceId::new(process), input, name: name.into() }],
             ..Begin::default()
         };
-        assert_eq!(begin("data/mesh", 0, 0, "x/mesh").check(1), Ok(()));
+        assert_eq!(begin("data/mesh", 0, 0, "x/mesh").check(ONE), Ok(()));
         for (stored, input, process, name) in [
             ("../mesh", 0, 0, "a"),
             ("mesh", 1, 0, "a"),
@@ -301,13 +328,14 @@ mod tests {
             ("mesh", 0, 0, "/a"),
             ("mesh", 0, 0, "../a"),
         ] {
-            assert!(begin(stored, input, process, name).check(1).is_err(), "{stored} {name}");
+            assert!(begin(stored, input, process, name).check(ONE).is_err(), "{stored} {name}");
         }
     }
 
     #[test]
     fn a_plan_that_refers_to_nothing_is_refused() {
-        let instance = |domain| Instance { name: "a".into(), domain, ..Instance::default() };
+        let instance =
+            |domain| Instance { name: "a".into(), domain: DomainId::new(domain), ..Instance::default() };
         let plan = Plan { instances: vec![instance(0), instance(1)], ports: vec![vec![]], ..Plan::default() };
         let begin = Begin {
             version: VERSION,
@@ -315,20 +343,26 @@ mod tests {
             domains: vec![Domain::default(), Domain::default()],
             ..Begin::default()
         };
-        assert_eq!(begin.check(1), Ok(()));
-        assert!(begin.check(2).is_err());
-        let wrong: [fn(&mut Begin); 6] = [
+        assert_eq!(begin.check(ONE), Ok(()));
+        assert!(begin.check(DomainId::new(2)).is_err());
+        let wrong: [fn(&mut Begin); 9] = [
             |begin| begin.version += 1,
-            |begin| begin.plan.instances[0].domain = 2,
+            |begin| begin.plan.instances[0].domain = DomainId::new(2),
             |begin| begin.plan.instances[0].ports = 1,
-            |begin| begin.plan.instances[1].shares = Some(0),
+            |begin| begin.plan.instances[1].shares = Some(InstanceId::new(0)),
             |begin| begin.plan.instances[1].home = "../elsewhere".into(),
             |begin| begin.plan.channels.push(Channel::default()),
+            |begin| begin.plan.instances[0].ranks = Some(0),
+            |begin| begin.plan.instances[1].ranks = Some(u32::MAX),
+            |begin| {
+                (begin.plan.instances[0].ranks, begin.plan.instances[0].shares) =
+                    (Some(2), Some(InstanceId::new(0)))
+            },
         ];
         for (number, spoil) in wrong.iter().enumerate() {
             let mut begin = begin.clone();
             spoil(&mut begin);
-            assert!(begin.check(1).is_err(), "mistake {number}");
+            assert!(begin.check(ONE).is_err(), "mistake {number}");
         }
     }
 

@@ -2,6 +2,7 @@
 //! somebody wants to see meanwhile. The same parts in all directions; a file is one only with its last part.
 
 use super::MAX_PIECE;
+use crate::number::InstanceId;
 use crate::peek::Sight;
 use minicbor::{Decode, Encode};
 use std::path::{Component, Path};
@@ -27,7 +28,7 @@ pub struct Input {
 pub struct Given {
     /// The first of the instances of the process.
     #[n(0)]
-    pub instance: u32,
+    pub instance: InstanceId,
     /// Which of the inputs.
     #[n(1)]
     pub input: u32,
@@ -67,7 +68,7 @@ pub struct Whole {
 pub struct Piece {
     /// Whose it is.
     #[n(0)]
-    pub instance: u32,
+    pub instance: InstanceId,
     /// Below the directory of the instance's process, such as `output.log` or `workdir/result.csv`.
     #[n(1)]
     pub path: String,
@@ -82,7 +83,7 @@ pub struct Look {
     #[n(0)]
     pub ticket: u64,
     #[n(1)]
-    pub instance: u32,
+    pub instance: InstanceId,
     /// Below the directory of the instance's process.
     #[n(2)]
     pub path: String,

@@ -13,6 +13,7 @@ pub use files::{Given, Input, Look, Part, Piece, Seen, Whole};
 pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
 pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tally, Waits};
 
+use crate::number::{InstanceId, RankId};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
@@ -109,7 +110,7 @@ pub enum FromHead {
     #[n(8)]
     NotWritten {
         #[n(0)]
-        instance: u32,
+        instance: InstanceId,
         #[n(1)]
         path: String,
     },
@@ -202,7 +203,7 @@ pub enum Exit {
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Failure {
     #[n(0)]
-    pub instance: Option<u32>,
+    pub rank: Option<RankId>,
     #[n(1)]
     pub what: String,
     #[n(2)]
@@ -230,7 +231,7 @@ pub enum Report {
     #[n(0)]
     Registered {
         #[n(0)]
-        instance: u32,
+        rank: RankId,
         #[n(1)]
         pid: u32,
         #[n(2)]
@@ -239,7 +240,7 @@ pub enum Report {
     #[n(1)]
     Exited {
         #[n(0)]
-        instance: u32,
+        rank: RankId,
         #[n(1)]
         exit: Exit,
     },
@@ -247,7 +248,7 @@ pub enum Report {
     #[n(2)]
     Said {
         #[n(0)]
-        instance: u32,
+        rank: RankId,
         #[n(1)]
         level: u8,
         #[n(2)]
@@ -269,7 +270,7 @@ pub enum Report {
     #[n(5)]
     Slots {
         #[n(0)]
-        instance: u32,
+        rank: RankId,
         #[n(1)]
         slots: Vec<bool>,
     },
@@ -277,7 +278,7 @@ pub enum Report {
     #[n(6)]
     Used {
         #[n(0)]
-        instance: u32,
+        rank: RankId,
         #[n(1)]
         asked: Vec<String>,
         #[n(2)]
@@ -298,13 +299,13 @@ pub enum AgentOrder {
         #[n(1)]
         bytes: u64,
     },
-    /// These instances are to look once more for what they wait for. Goes to every domain, also with none.
+    /// These ranks are to look once more for what they wait for. Goes to every domain, also with none.
     #[n(1)]
     Look {
         #[n(0)]
         round: u64,
         #[n(1)]
-        instances: Vec<u32>,
+        ranks: Vec<RankId>,
     },
     /// The run ends in this way.
     #[n(2)]

@@ -1,6 +1,7 @@
 //! A run as the agents of its domains are told of it: instances, ports, channels, where each instance runs and what it
 //! is started with. What many share stands once and is referred to by its place.
 
+use crate::number::{rank_name, DomainId, InstanceId, RankId, Ranks};
 use minicbor::{Decode, Encode};
 
 /// The whole run.
@@ -32,6 +33,23 @@ pub struct Plan {
     pub timeline: bool,
 }
 
+impl Plan {
+    /// Which ranks the instances have.
+    pub fn ranks(&self) -> Ranks {
+        Ranks::new(self.instances.iter().map(|instance| instance.ranks.unwrap_or(1)))
+    }
+
+    /// What the ranks are called.
+    pub fn rank_names(&self) -> Vec<String> {
+        let ranks = self.ranks();
+        let name = |rank| {
+            let instance = &self.instances[ranks.instance(rank).index()];
+            rank_name(&instance.name, instance.ranks.map(|_| ranks.place(rank)))
+        };
+        ranks.all().map(name).collect()
+    }
+}
+
 /// An instance.
 #[derive(Debug, Clone, Default, PartialEq, Encode, Decode)]
 pub struct Instance {
@@ -39,7 +57,7 @@ pub struct Instance {
     pub name: String,
     /// In which domain it runs.
     #[n(1)]
-    pub domain: u32,
+    pub domain: DomainId,
     /// Which of the lists of ports is its.
     #[n(2)]
     pub ports: u32,
@@ -50,7 +68,7 @@ pub struct Instance {
     pub resources: Resources,
     /// The first of the instances that it shares a process with, if its program is light.
     #[n(5)]
-    pub shares: Option<u32>,
+    pub shares: Option<InstanceId>,
     #[n(6)]
     pub log_level: u8,
     /// Whether a person starts it.
@@ -59,6 +77,9 @@ pub struct Instance {
     /// The directory of its process below the run directory, such as `instances/macro`.
     #[n(8)]
     pub home: String,
+    /// How many ranks it has, if they speak each for itself.
+    #[n(9)]
+    pub ranks: Option<u32>,
 }
 
 /// A port. Operators by their yMMSL names, as `NONE`, `F_INIT`, `O_I`, `S`, `O_F`.
@@ -99,7 +120,7 @@ pub struct Channel {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 pub struct End {
     #[n(0)]
-    pub instance: u32,
+    pub rank: RankId,
     #[n(1)]
     pub port: u32,
     #[n(2)]

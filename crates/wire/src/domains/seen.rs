@@ -2,6 +2,7 @@
 //! to do with each other, so points in time are ages: ns before the snapshot was made.
 
 use super::Exit;
+use crate::number::RankId;
 use minicbor::{Decode, Encode};
 
 /// How the instances of a domain stand.
@@ -21,7 +22,7 @@ pub struct Snapshot {
     pub memory_used: u64,
     #[n(4)]
     pub memory_limit: u64,
-    /// The instances of which anything has changed since the snapshot before.
+    /// The ranks of which anything has changed since the snapshot before.
     #[n(5)]
     pub rows: Vec<Row>,
     /// What timelines have gained.
@@ -48,11 +49,11 @@ pub struct Carried {
     pub credited: u64,
 }
 
-/// An instance.
+/// A rank of an instance.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Row {
     #[n(0)]
-    pub instance: u32,
+    pub rank: RankId,
     #[n(1)]
     pub phase: Phase,
     #[n(2)]
@@ -136,7 +137,7 @@ pub struct Waits {
     pub holding: bool,
 }
 
-/// What is waited for. Channels and instances by their numbers in the run.
+/// What is waited for. Channels and ranks by their numbers in the run.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Awaited {
     #[n(0)]
@@ -144,16 +145,16 @@ pub enum Awaited {
     #[n(1)]
     Credit(#[n(0)] u32, #[n(1)] u64),
     #[n(2)]
-    Slots(#[n(0)] u32),
+    Slots(#[n(0)] RankId),
     #[n(3)]
     Memory,
 }
 
-/// What an instance's timeline has gained.
+/// What the timeline of a rank has gained.
 #[derive(Debug, Clone, PartialEq, Encode, Decode)]
 pub struct Lane {
     #[n(0)]
-    pub instance: u32,
+    pub rank: RankId,
     /// The status page as it was then.
     #[n(1)]
     pub page: Page,

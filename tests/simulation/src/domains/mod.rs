@@ -21,4 +21,6 @@ pub struct Played {
     pub domains: usize,
     pub events: u64,
     pub grown: usize,
+    /// How many instances had several ranks.
+    pub ranks: usize,
 }

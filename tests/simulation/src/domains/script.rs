@@ -2,10 +2,11 @@
 //! come to wait for good, found by going through the programs with all the room in the world.
 
 use crate::random::Random;
-use crate::script::MS;
+use crate::script::{as_ranks, MS};
 use ligament_agent::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
 use ligament_agent::Plan;
 use ligament_model::Operator;
+use ligament_wire::{DomainId, InstanceId, RankId};
 
 /// A step of an instance's program. Channels by number.
 #[derive(Debug, Clone, Copy)]
@@ -61,8 +62,11 @@ impl Script {
         let last = random.scaled(3_000 * MS);
         let troubles = troubles(random, n, domains, last);
         let when = random.scaled(500 * MS);
+        let mut plan = plan(&ends, n, random);
+        let mut own = Random::new(random.clone().next());
+        as_ranks(&mut plan, |one, other| placement[one] == placement[other], &mut own);
         Script {
-            plan: plan(&ends, n, random),
+            plan,
             control_delay: *random.of(&[MS / 10, 5 * MS, 100 * MS]),
             path_delay: *random.of(&[MS / 10, 5 * MS, 300 * MS]),
             cut: random.percent(20).then(|| (when, random.scaled(5_000 * MS))),
@@ -77,6 +81,13 @@ impl Script {
         }
     }
 
+    /// The domain of each instance; ranks of one are in the same.
+    pub fn placement_of_instances(&self) -> Vec<DomainId> {
+        let ranks = self.plan.ranks();
+        let domain = |instance| DomainId::new(self.placement[ranks.leader(instance).index()]);
+        InstanceId::first(self.plan.instances.len()).map(domain).collect()
+    }
+
     /// Whether an instance must come to wait for good.
     pub fn deadlocks(&self) -> bool {
         self.stuck.contains(&true)
@@ -85,7 +96,7 @@ impl Script {
     /// Whether a channel leads from one domain to another.
     pub fn is_far(&self, channel: u32) -> bool {
         let channel = &self.plan.channels[channel as usize];
-        self.placement[channel.from.instance as usize] != self.placement[channel.to.instance as usize]
+        self.placement[channel.from.rank.index()] != self.placement[channel.to.rank.index()]
     }
 }
 
@@ -187,7 +198,7 @@ fn plan(ends: &[(u32, u32)], n: u32, random: &mut Random) -> Plan {
                 implicit: false,
                 resizable: false,
             });
-            End { instance, port: ports[instance as usize].len() as u32 - 1, slot: None }
+            End { rank: RankId::new(instance), port: ports[instance as usize].len() as u32 - 1, slot: None }
         };
         let (from, to) = (end(from, Operator::OI), end(to, Operator::S));
         // In messages, as all is counted here.

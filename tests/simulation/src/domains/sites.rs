@@ -15,6 +15,7 @@ use ligament_manager::domains::{Doing, Expected, Gathering, Head};
 use ligament_manager::{Deed, Level, Manager, MessageMemory};
 use ligament_wire::control::{to_bytes, Notice, Request, PROTOCOL};
 use ligament_wire::domains::{FromAgent, Join, VERSION};
+use ligament_wire::{DomainId, EndpointId, RankId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -72,6 +73,7 @@ pub struct Stage<'s> {
     pub sites: Vec<Site>,
     pub head: Head,
     pub manager: Manager<Parts>,
+    pub names: Parts,
     pub log: Vec<(Level, String, String)>,
     pub clock: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -96,6 +98,7 @@ pub fn run(seed: u64, tells: bool) -> Played {
         return played;
     }
     let mut stage = Stage::new(&script, random, tells);
+    played.ranks = script.plan.instances.iter().filter(|instance| instance.ranks.is_some()).count();
     played.events = stage.play();
     let (end, wrong) = verdict::of(&stage);
     played.end = end;
@@ -109,7 +112,10 @@ pub fn run(seed: u64, tells: bool) -> Played {
 /// All join, in any order and some more than once, but those that never do: then that is said.
 fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Option<String> {
     let never = |domain: &u32| script.troubles.contains(&Trouble::NeverJoins { domain: *domain });
-    let expected = |domain| Expected { domain, name: format!("node{domain}"), cores: None };
+    let expected = |domain| {
+        let name = format!("node{domain}");
+        Expected { domain: DomainId::new(domain), name, cores: None }
+    };
     let mut gathering = Gathering::new((1..script.domains).map(expected).collect());
     let mut joins: Vec<u32> = (1..script.domains).filter(|domain| !never(domain)).collect();
     if random.percent(50) {
@@ -120,7 +126,7 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
     }
     for domain in joins {
         let join = Join { version: VERSION, host: format!("node{domain}"), cores: 1, ..Join::default() };
-        if let Err((why, _)) = gathering.heard(domain, &to_bytes(&FromAgent::Join(join))) {
+        if let Err((why, _)) = gathering.heard(DomainId::new(domain), &to_bytes(&FromAgent::Join(join))) {
             wrong.push(why);
         }
     }
@@ -142,17 +148,18 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
 
 impl<'s> Stage<'s> {
     fn new(script: &'s Script, mut random: Random, tells: bool) -> Stage<'s> {
-        let placement = &script.placement;
+        let ranks = script.plan.ranks();
+        let placement = script.placement_of_instances();
         let mut sites = Vec::new();
         for me in 0..script.domains {
-            let plan = script.plan.clone().in_domain(placement, me);
+            let plan = script.plan.clone().in_domain(&placement, DomainId::new(me));
             let ledger = Ledger::for_run(plan.memory);
             let mut secret = random.split();
             let mut core = Core::new(plan, ledger, USER, "@stage".into(), || secret.next().to_string());
             core.hold();
             sites.push(Site {
                 core,
-                remote: (me > 0).then(|| RemoteAgent::new(placement, me)),
+                remote: (me > 0).then(|| RemoteAgent::new(&placement, &ranks, DomainId::new(me))),
                 alive: true,
                 over: false,
                 done_here: false,
@@ -167,12 +174,14 @@ impl<'s> Stage<'s> {
         let names = (1..script.domains).map(|domain| format!("node{domain}")).collect();
         let (channels, now) = (script.plan.channels.len(), sites[0].ahead);
         let patience = Duration::from_nanos(PATIENCE);
-        let mut manager = Manager::new(&script.plan, Parts(script.plan.clone()));
-        manager.spread_over(placement);
+        let mut manager = Manager::new(&script.plan, Parts::of(&script.plan));
+        let of_ranks: Vec<DomainId> = script.placement.iter().copied().map(DomainId::new).collect();
+        manager.spread_over(&of_ranks);
         Stage {
             world: World::new(script),
-            head: Head::new(placement.clone(), channels, names, patience, now),
+            head: Head::new(placement, ranks, channels, names, patience, now),
             manager,
+            names: Parts::of(&script.plan),
             script,
             sites,
             log: Vec::new(),
@@ -332,7 +341,7 @@ impl<'s> Stage<'s> {
     fn registers(&mut self, who: u32) {
         let domain = self.script.placement[who as usize];
         let core = &mut self.sites[domain as usize].core;
-        let [_, (_, instance), (_, token)] = core.environment(who);
+        let [_, (_, instance), (_, token)] = core.environment(EndpointId::new(who));
         let (link, pid) = (Link::from(who), 100 + who);
         let mut actions = core.connected(link, Caller { user: USER, pid });
         let hello = Request::Hello {
@@ -345,7 +354,7 @@ impl<'s> Stage<'s> {
             light: false,
         };
         actions.extend(core.request(link, hello));
-        if core.link_of(who).is_none() {
+        if core.link_of(EndpointId::new(who)).is_none() {
             // The run ends already, and it was told so.
             return;
         }
@@ -379,7 +388,7 @@ impl<'s> Stage<'s> {
         process.life = Life::Gone;
         let exit = if signal == 0 { Exit::Status(0) } else { Exit::Signal(signal) };
         self.tell(|| format!("part{who} is gone: {exit}"));
-        let actions = self.sites[domain as usize].core.exited(who, exit);
+        let actions = self.sites[domain as usize].core.exited(EndpointId::new(who), exit);
         self.act(domain, actions);
     }
 
@@ -419,7 +428,7 @@ impl<'s> Stage<'s> {
     fn head_hears(&mut self, domain: u32) {
         let Some(bytes) = self.sites[domain as usize].up.pop_front() else { return };
         let now = self.clock + self.sites[0].ahead;
-        let doings = self.head.heard(domain, &bytes, now);
+        let doings = self.head.heard(DomainId::new(domain), &bytes, now);
         self.do_all(doings);
         let release = self.head.release().into_iter().collect();
         self.do_all(release);
@@ -446,7 +455,7 @@ impl<'s> Stage<'s> {
     fn views(&self, domain: u32) -> Vec<InstanceView> {
         let site = &self.sites[domain as usize];
         let one = |who: u32| {
-            let (phase, pid) = site.core.instance(who);
+            let (phase, pid) = site.core.rank(RankId::new(who));
             let own = self.script.placement[who as usize] == domain;
             let status = own.then(|| self.world.page(who, site.ahead)).flatten();
             InstanceView { phase, pid, speaker: None, status }
@@ -509,7 +518,7 @@ impl<'s> Stage<'s> {
     fn do_all(&mut self, doings: Vec<Doing>) {
         for doing in doings {
             match doing {
-                Doing::Tell { domain, bytes } => self.says(domain, false, bytes),
+                Doing::Tell { domain, bytes } => self.says(domain.number(), false, bytes),
                 Doing::Order(order) => {
                     let actions = self.sites[0].core.obey(order);
                     self.act(0, actions);
@@ -551,23 +560,24 @@ impl<'s> Stage<'s> {
     fn act(&mut self, domain: u32, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Start { instance } if self.sites[domain as usize].core.ending().is_none() => {
-                    self.sites[domain as usize].core.started(instance, 100 + instance);
-                    self.soon(20 * MS, Event::Starts(instance));
+                Action::Start { endpoint } if self.sites[domain as usize].core.ending().is_none() => {
+                    let who = endpoint.number();
+                    self.sites[domain as usize].core.started(endpoint, 100 + who);
+                    self.soon(20 * MS, Event::Starts(who));
                 }
-                Action::Push { instance, push } => {
+                Action::Push { endpoint, push } => {
                     let signal = if push == Push::Kill { 9 } else { 15 };
                     if push == Push::Kill || self.random.percent(70) {
-                        self.soon(5 * MS, Event::Exits { who: instance, signal });
+                        self.soon(5 * MS, Event::Exits { who: endpoint.number(), signal });
                     }
                 }
                 Action::Tell { endpoint, notice: Notice::Look { round }, .. } => {
-                    self.world.is_asked(endpoint, round);
-                    self.soon(MS, Event::Wakes(endpoint));
+                    self.world.is_asked(endpoint.number(), round);
+                    self.soon(MS, Event::Wakes(endpoint.number()));
                 }
                 Action::Tell { endpoint, notice: Notice::Budget { channel, bytes }, .. } => {
                     self.world.ways[channel as usize].budget = bytes;
-                    self.soon(MS, Event::Wakes(endpoint));
+                    self.soon(MS, Event::Wakes(endpoint.number()));
                 }
                 Action::Report(report) => self.reports(domain, report),
                 Action::Grace => self.post(GRACE, Event::GraceEnds(domain)),
@@ -579,7 +589,7 @@ impl<'s> Stage<'s> {
             let last = self.head.bye();
             for doing in last {
                 if let Doing::Tell { domain, bytes } = doing {
-                    self.says(domain, false, bytes);
+                    self.says(domain.number(), false, bytes);
                 }
             }
         }

@@ -5,7 +5,8 @@ use super::script::Trouble;
 use super::sites::Stage;
 use super::world::Life;
 use ligament_agent::Outcome;
-use ligament_manager::{Level, RunRecord};
+use ligament_manager::{Level, Names, RunRecord};
+use ligament_wire::RankId;
 
 /// A word for how it ended, and all that is wrong.
 pub fn of(stage: &Stage<'_>) -> (&'static str, Vec<String>) {
@@ -42,7 +43,7 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &m
             failure.what.contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
         }),
         ("failed", Outcome::Failed(failure)) => {
-            has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.instance == Some(*who)))
+            has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))
         }
         ("stopped", _) => has(&|fault| matches!(fault, Trouble::Stop { .. })),
         _ => false,
@@ -63,13 +64,13 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &m
 fn whoever_is_called_dead_is_so(stage: &Stage<'_>, wrong: &mut Vec<String>) {
     let Some(found) = stage.manager.deadlock() else { return };
     for wait in &found.knot.waits {
-        if !stage.script.stuck[wait.instance as usize] {
-            wrong.push(format!("part{} was called dead, and is not", wait.instance));
+        if !stage.script.stuck[wait.rank.index()] {
+            wrong.push(format!("part{} was called dead, and is not", wait.rank));
         }
     }
     // Behind a knot one may also wait for room.
     for wait in found.knot.waits.iter().chain(&found.behind) {
-        let who = wait.instance as usize;
+        let who = wait.rank.index();
         let before = stage.doomed.as_ref().map_or(0, |moved| moved[who]);
         if stage.world.processes[who].moved != before {
             wrong.push(format!("part{who} was called dead, and went on"));
@@ -82,7 +83,7 @@ fn all_know_and_nobody_is_left(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut
         // Where two things go wrong at once, a domain may have met one of them before it heard of the other.
         let met = |own: &Outcome| {
             let Outcome::Failed(failure) = own else { return false };
-            stage.faults.len() > 1 && failure.instance.is_some_and(|who| crashed(stage, who))
+            stage.faults.len() > 1 && failure.rank.is_some_and(|who| crashed(stage, who.number()))
         };
         match site.core.ending() {
             Some(own) if name(own) == name(outcome) || met(own) => {}
@@ -105,11 +106,11 @@ fn crashed(stage: &Stage<'_>, who: u32) -> bool {
 
 fn nobody_else_is_blamed(stage: &Stage<'_>, outcome: &Outcome, wrong: &mut Vec<String>) {
     let culprit = match outcome {
-        Outcome::Failed(failure) => failure.instance.map(|who| format!("part{who}")),
+        Outcome::Failed(failure) => failure.rank.map(|rank| stage.names.rank(rank)),
         _ => None,
     };
     for (level, who, text) in &stage.log {
-        let known = |one: u32| crashed(stage, one) && *who == format!("part{one}");
+        let known = |one: u32| crashed(stage, one) && *who == stage.names.rank(RankId::new(one));
         let is_first = stage.faults.len() > 1 && (0..stage.script.placement.len() as u32).any(known);
         if *level == Level::Error && who != "run" && Some(who) != culprit.as_ref() && !is_first {
             wrong.push(format!("the log blames {who}: {text}"));

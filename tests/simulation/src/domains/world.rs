@@ -5,6 +5,7 @@
 use super::script::{Script, Step};
 use ligament_agent::{Awaited, State, Status, Waiting};
 use ligament_wire::domains::Carried;
+use ligament_wire::RankId;
 
 /// What an instance does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,10 +179,10 @@ impl<'s> World<'s> {
         way.sent += 1;
         if far {
             way.ring += 1;
-            out.push(Follows::Carries(self.script.placement[ends.from.instance as usize]));
+            out.push(Follows::Carries(self.script.placement[ends.from.rank.index()]));
         } else {
             way.inbox += 1;
-            out.push(Follows::Wakes(ends.to.instance));
+            out.push(Follows::Wakes(ends.to.rank.number()));
         }
         None
     }
@@ -196,10 +197,10 @@ impl<'s> World<'s> {
         way.inbox -= 1;
         way.received += 1;
         if far {
-            out.push(Follows::Carries(self.script.placement[ends.to.instance as usize]));
+            out.push(Follows::Carries(self.script.placement[ends.to.rank.index()]));
         } else {
             way.known += 1;
-            out.push(Follows::Wakes(ends.from.instance));
+            out.push(Follows::Wakes(ends.from.rank.number()));
         }
         None
     }
@@ -209,8 +210,8 @@ impl<'s> World<'s> {
         let mut out = Vec::new();
         for channel in (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel)) {
             let ends = &self.script.plan.channels[channel as usize];
-            let from = self.script.placement[ends.from.instance as usize];
-            let to = self.script.placement[ends.to.instance as usize];
+            let from = self.script.placement[ends.from.rank.index()];
+            let to = self.script.placement[ends.to.rank.index()];
             let (way, carrier) = (&mut self.ways[channel as usize], &mut self.carriers[domain as usize]);
             let count = if from == domain { std::mem::take(&mut way.ring) } else { 0 };
             if count > 0 {
@@ -236,14 +237,14 @@ impl<'s> World<'s> {
             Cargo::Messages { channel, count } => {
                 self.carriers[domain as usize].0.came += count;
                 self.ways[channel as usize].inbox += count;
-                let from = self.script.placement[ends(channel).from.instance as usize];
-                (Some(ends(channel).to.instance), Some((from, Cargo::Word { domain: from, count: 1 })))
+                let from = self.script.placement[ends(channel).from.rank.index()];
+                (Some(ends(channel).to.rank.number()), Some((from, Cargo::Word { domain: from, count: 1 })))
             }
             Cargo::Credit { channel, count } => {
                 self.carriers[domain as usize].0.credited += count;
                 self.ways[channel as usize].known += count;
-                let to = self.script.placement[ends(channel).to.instance as usize];
-                (Some(ends(channel).from.instance), Some((to, Cargo::Word { domain: to, count: 1 })))
+                let to = self.script.placement[ends(channel).to.rank.index()];
+                (Some(ends(channel).from.rank.number()), Some((to, Cargo::Word { domain: to, count: 1 })))
             }
             Cargo::Word { domain, count } => {
                 self.carriers[domain as usize].1 -= count;
@@ -258,8 +259,8 @@ impl<'s> World<'s> {
         let lies = |channel: u32| {
             let ends = &self.script.plan.channels[channel as usize];
             let way = &self.ways[channel as usize];
-            let here = |instance: u32| self.script.placement[instance as usize] == domain;
-            (here(ends.from.instance) && way.ring > 0) || (here(ends.to.instance) && way.received > way.told)
+            let here = |rank: RankId| self.script.placement[rank.index()] == domain;
+            (here(ends.from.rank) && way.ring > 0) || (here(ends.to.rank) && way.received > way.told)
         };
         let far = (0..self.ways.len() as u32).filter(|&channel| self.script.is_far(channel));
         Carried { quiet: under_way == 0 && !far.into_iter().any(lies), ..counts }
