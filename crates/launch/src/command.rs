@@ -2,6 +2,7 @@
 //! which environment, where. Nothing is started here, so that a missing program is found before any runs.
 
 use crate::environment::{expand, Environment};
+use crate::library::{library, ENV_LIBRARY};
 use crate::ran::{find_in, is_executable};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
 use std::collections::HashMap;
@@ -90,6 +91,9 @@ pub fn prepare(program: &Program, resources: Resources, place: &Place<'_>) -> Re
         environment.remove(variable);
     }
     environment.set("LIGAMENT_MODEL_DIR", place.model_directory);
+    if let Some(library) = library() {
+        environment.set_default(ENV_LIBRARY, library);
+    }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
     }

@@ -4,17 +4,18 @@ import importlib.metadata
 import signal
 import sys
 
-from ._ligament import _command_line
+from ._ligament import _command_line, _installed_below
 
 
 def main() -> int:
     """Does what the command line asks for; gives the exit status."""
     # The command waits outside Python, where Python's own handler would have to wait as well.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _command_line(sys.argv, _prefix() if sys.argv[1:2] in (["config"], ["explain"]) else None)
+    _installed_below(prefix())
+    return _command_line(sys.argv, prefix() if sys.argv[1:2] in (["config"], ["explain"]) else None)
 
 
-def _prefix() -> str:
+def prefix() -> str:
     """The directory below which the wheel has put the library and the headers; without them, that of Python itself."""
     try:
         files = importlib.metadata.files("ligament-coupling") or ()
