@@ -18,6 +18,7 @@ mod launched;
 mod limits;
 mod logs;
 mod lost;
+mod new;
 mod observe;
 mod pages;
 mod paths;

@@ -110,7 +110,8 @@ struct Name {
 struct PortSlot {
     const char *port;
     Slot slot;
-    PortSlot(Name name, Slot of = {}) : port(name.text), slot(of) {}
+    PortSlot(const char *name, Slot of = {}) : port(name), slot(of) {}
+    PortSlot(const std::string &name, Slot of = {}) : port(name.c_str()), slot(of) {}
 };
 
 namespace detail {
