@@ -134,7 +134,7 @@ static void check_expected(const lig_message *message, uint32_t from) {
     ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "no element type 99");
     expected = (lig_expected){.size = sizeof expected, .ndim = 9, .has_shape = true};
     ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "at most 8");
-    ENDS_WITH(lig_expect_array(NULL, NULL, &expected, &view, &error), LIG_ERR_USAGE, "NULL");
+    ENDS_WITH(lig_expect_array(NULL, NULL, NULL, &view, &error), LIG_ERR_USAGE, "message is NULL");
     expected.size = 3;
     ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "sizeof(lig_expected)");
 }

@@ -108,6 +108,7 @@ impl Instance {
     }
 
     fn message(&self, py: Python<'_>, received: Received) -> PyResult<Message> {
+        let origin = received.origin().clone();
         let settings = match received.settings {
             Some(inner) => Some(Py::new(py, Settings { inner })?.into_any()),
             None => None,
@@ -117,7 +118,7 @@ impl Instance {
             next_timestamp: received.next_timestamp,
             data: to_python(py, &received.data)?,
             settings,
-            origin: received.origin().clone(),
+            origin,
         })
     }
 
