@@ -162,8 +162,12 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
         "setting_type" => instance.get_setting("text", Some(SettingType::Float)).map(drop),
         "into_wrong_shape" => into(instance, port, DType::Float64, &[5], Order::RowMajor).map(drop),
         "into_wrong_type" => into(instance, port, DType::Int32, &[3], Order::RowMajor).map(drop),
-        "array_wrong_shape" => taken(instance, port, Expected { shape: Some(&[Some(4)]), ..Expected::default() }),
-        "array_wrong_type" => taken(instance, port, Expected { dtype: Some(DType::Int32), ..Expected::default() }),
+        "array_wrong_shape" => {
+            taken(instance, port, Expected { shape: Some(&[Some(4)]), ..Expected::default() })
+        }
+        "array_wrong_type" => {
+            taken(instance, port, Expected { dtype: Some(DType::Int32), ..Expected::default() })
+        }
         "send_not_a_time" => instance.send(out, &Outgoing::at(f64::NAN, &none), None),
         unknown => panic!("no such mistake: {unknown}"),
     };

@@ -107,7 +107,7 @@ contains
       real(real64), pointer :: lent(:)
       integer(int64), pointer :: seven(:)
       real(real64) :: two(2)
-      integer :: which, number
+      integer :: which, number, status
       logical :: connected
       instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'deal[]'), ligament_port(LIGAMENT_O_I, 'plain'), &
          ligament_port(LIGAMENT_S, 'back[]'), ligament_port(LIGAMENT_S, 'nothing')])
@@ -124,7 +124,8 @@ contains
       call message%get(number)
       print '(2(a, i0))', 'came ', number, ' ', int(message%timestamp())
       overlay = message%settings()
-      print '(a, i0)', 'overlay ', one(overlay%kind() > LIGAMENT_KIND_NONE)
+      number = overlay%kind(ierr=status)
+      print '(a, i0)', 'overlay ', one(status == LIGAMENT_OK)
       call instance%receive_into('back', two, slot=1)
       print '(a, i0)', 'into ', int(sum(two))
       call instance%receive('nothing', message, connected=connected)

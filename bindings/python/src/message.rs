@@ -68,7 +68,8 @@ impl Message {
         let dtype = dtype.map(|dtype| parse_dtype(&dtype)).transpose()?;
         let expected = Expected { dtype, ndim, shape: shape.as_deref() };
         let data = self.data.bind(py);
-        let array = data.cast::<Array>().map_or_else(|_| data.clone(), |named| named.get().array.bind(py).clone());
+        let array =
+            data.cast::<Array>().map_or_else(|_| data.clone(), |named| named.get().array.bind(py).clone());
         let came = match (kind(&array), data.get_type().name()) {
             (ArrayKind::Other, Ok(name)) => format!("something of type {name}"),
             (ArrayKind::Other, Err(_)) => "something".to_owned(),

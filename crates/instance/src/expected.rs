@@ -71,8 +71,10 @@ impl fmt::Display for Expected<'_> {
             write!(f, " of {}", dtype.name())?;
         }
         if let Some(shape) = self.shape {
-            let extents: Vec<String> =
-                shape.iter().map(|extent| extent.map_or("any".to_owned(), |extent| extent.to_string())).collect();
+            let extents: Vec<String> = shape
+                .iter()
+                .map(|extent| extent.map_or("any".to_owned(), |extent| extent.to_string()))
+                .collect();
             write!(f, " with shape [{}]", extents.join(", "))?;
         } else if let Some(ndim) = self.ndim {
             write!(f, " with {ndim} dimension{}", if ndim == 1 { "" } else { "s" })?;
@@ -111,7 +113,10 @@ mod tests {
                 Expected { shape: Some(&[Some(3), None]), ..Expected::default() },
                 "an array with shape [3, any] was expected",
             ),
-            (Expected { shape: Some(&[None]), ..Expected::default() }, "an array with shape [any] was expected"),
+            (
+                Expected { shape: Some(&[None]), ..Expected::default() },
+                "an array with shape [any] was expected",
+            ),
         ] {
             let text = expected.array_of(&value, &origin).unwrap_err().to_string();
             let came = "the value is an array of float64 with shape [2, 3], where ";
@@ -123,6 +128,9 @@ mod tests {
     fn what_is_wrong_with_a_message_is_said_with_where_it_came_from() {
         let origin = Origin(Some("port \"in[2]\" from micro[2].out".into()));
         let text = Expected::default().array_of(&Value::String("x".into()), &origin).unwrap_err().to_string();
-        assert!(text.starts_with("text came on port \"in[2]\" from micro[2].out, where an array was expected"), "{text}");
+        assert!(
+            text.starts_with("text came on port \"in[2]\" from micro[2].out, where an array was expected"),
+            "{text}"
+        );
     }
 }

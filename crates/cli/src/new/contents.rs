@@ -66,7 +66,11 @@ fn makefile(codes: &[Code]) -> String {
 }
 
 fn model_file(name: &str, codes: &[Code]) -> String {
-    if is_model(codes) { "model.ymmsl".to_owned() } else { format!("{name}.ymmsl") }
+    if is_model(codes) {
+        "model.ymmsl".to_owned()
+    } else {
+        format!("{name}.ymmsl")
+    }
 }
 
 fn model(name: &str, codes: &[Code]) -> String {
@@ -74,7 +78,8 @@ fn model(name: &str, codes: &[Code]) -> String {
     if is_model(codes) {
         let _ = writeln!(text, "model:\n  name: {name}\n  components:");
         for code in codes {
-            let _ = writeln!(text, "    {0}: {{implementation: {0}, ports: {1}}}", code.name, code.role.ports());
+            let _ =
+                writeln!(text, "    {0}: {{implementation: {0}, ports: {1}}}", code.name, code.role.ports());
         }
         text.push_str("  conduits:\n    macro.state: micro.start\n    micro.end: macro.result\n");
         text.push_str("settings:\n  t_max: 3.0\n");
@@ -96,7 +101,14 @@ fn model(name: &str, codes: &[Code]) -> String {
 fn readme(name: &str, codes: &[Code]) -> String {
     let mut text = format!("# {name}\n\n");
     for code in codes {
-        let _ = writeln!(text, "- `{}` is {}, in {}. {}", code.source(), code.role.what(), code.language.said(), code.role.how());
+        let _ = writeln!(
+            text,
+            "- `{}` is {}, in {}. {}",
+            code.source(),
+            code.role.what(),
+            code.language.said(),
+            code.role.how()
+        );
         let _ = writeln!(text, "- `{}` says what it is fed and what it must answer.", code.case());
     }
     let _ = writeln!(text, "- `{}` is what a run reads.\n", model_file(name, codes));
@@ -104,7 +116,9 @@ fn readme(name: &str, codes: &[Code]) -> String {
     if is_model(codes) {
         text.push_str("\nRun the model, and look at what a code printed:\n\n    ligament run model.ymmsl\n    ligament logs latest macro\n");
     }
-    text.push_str("\nThe command `ligament` must be in `PATH`; `ligament explain CODE` says more about an error.\n");
+    text.push_str(
+        "\nThe command `ligament` must be in `PATH`; `ligament explain CODE` says more about an error.\n",
+    );
     text
 }
 

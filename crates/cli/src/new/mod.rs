@@ -63,7 +63,9 @@ pub(crate) fn new(arguments: &New) -> i32 {
 
 fn made(arguments: &New) -> Result<String, String> {
     let (name, codes) = match &arguments.what {
-        What::Submodel(single) => (&single.name, vec![Code::new(&single.name, Role::Submodel, single.language)]),
+        What::Submodel(single) => {
+            (&single.name, vec![Code::new(&single.name, Role::Submodel, single.language)])
+        }
         What::Macro(single) => (&single.name, vec![Code::new(&single.name, Role::Macro, single.language)]),
         What::Model { name, macro_in, micro_in } => (
             name,
@@ -101,7 +103,10 @@ fn check_name(name: &str) -> Result<(), String> {
 fn write(directory: &Path, files: &[File]) -> Result<(), String> {
     let cannot = |what: &Path, error: std::io::Error| format!("{} cannot be written: {error}", what.display());
     if directory.symlink_metadata().is_ok() {
-        return Err(format!("{} is there already; choose another name, or remove it first", directory.display()));
+        return Err(format!(
+            "{} is there already; choose another name, or remove it first",
+            directory.display()
+        ));
     }
     for file in files {
         let path = directory.join(&file.path);
