@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
 def user(prefix, tmp_path):
     """Somebody with an installation and an empty directory: runs a command there."""
     jdk = subprocess.run([ROOT / "bindings/java/jdk"], capture_output=True, text=True).stdout.strip()
-    path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{os.environ['PATH']}"
+    # The Python that has Ligament is the one that runs this.
+    path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": ""}
     del environment["CARGO_TARGET_DIR"]
 
