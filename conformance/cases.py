@@ -109,6 +109,12 @@ def arrays():
                {"dtype": "float64", "shape": [512, 512], "order": "C"})
 
 
+def ways_to_receive():
+    yield Case("any: a number", "any", lambda: 0.5)
+    yield Case("any: an array", "any", partial(bits, "float64", (3, 4)))
+    yield Case("default: a text", "default", lambda: "a text", expected={"came": "a text", "otherwise": "nothing came"})
+
+
 def settings():
     rows = (("bool", True), ("int", -(2**63)), ("float", number(1)), ("string", EVERY_PLANE.replace("\0", "")),
             ("int_list", [1, -2, 3]), ("float_list", [0.5, -0.0]), ("float_grid", [[1.0, 2.0], [], [3.5]]))
@@ -131,8 +137,10 @@ MISTAKES = (
     Mistake("send_on_receiving_port", "usage", ("case",)),
     Mistake("setting_unset", "setting_unset", ("absent",)),
     Mistake("setting_type", "setting_type", ("text",)),
-    Mistake("into_wrong_shape", "unexpected", ("3", "5")),
-    Mistake("into_wrong_type", "unexpected", ("float64", "int32")),
+    Mistake("into_wrong_shape", "unexpected", ('port "case" from referee.case', "[3]", "[5]")),
+    Mistake("into_wrong_type", "unexpected", ('port "case" from referee.case', "float64", "int32")),
+    Mistake("array_wrong_shape", "unexpected", ('port "case" from referee.case', "[3]", "[4]")),
+    Mistake("array_wrong_type", "unexpected", ('port "case" from referee.case', "float64", "int32")),
     Mistake("send_not_a_time", "usage", ("case_",)),
 )
 
@@ -143,4 +151,4 @@ def mistakes():
 
 
 def all_cases():
-    return [*values(), *arrays(), *settings(), *mistakes()]
+    return [*values(), *arrays(), *ways_to_receive(), *settings(), *mistakes()]

@@ -28,8 +28,8 @@ def model(programs, folder, results):
         out = ", ".join(f"case_{other}" for other in languages)
         came = ", ".join(f"from_{other}" for other in languages)
         back = ", ".join(f"from_{other}_back" for other in languages)
-        lines.append(f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], o_f: [{out}]}}}}")
-        lines.append(f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], o_f: [{back}]}}}}")
+        lines.append(f"    first_{language}: {{implementation: {language}, ports: {{f_init: [how, case], s: nothing, o_f: [{out}]}}}}")
+        lines.append(f"    second_{language}: {{implementation: {language}, ports: {{f_init: [how, {came}], s: nothing, o_f: [{back}]}}}}")
     lines.append("  conduits:")
     for port, to in (("how_first", "first_{}.how"), ("how_second", "second_{}.how"), ("case", "first_{}.case")):
         lines.append(f"    referee.{port}: [{', '.join(to.format(language) for language in languages)}]")
@@ -97,9 +97,9 @@ def judge(case, sent, message, times):
     if (message.timestamp, message.next_timestamp) != times:
         return f"times {message.timestamp}, {message.next_timestamp}, not {times}"
     found = message.data
-    if case.way not in ("value", "setting"):
+    if case.way not in ("value", "any", "default", "setting"):
         found, sent = (value.array if isinstance(value, Array) else value for value in (found, sent))
-    if case.way == "setting":
+    if case.way in ("default", "setting"):
         sent = case.expected
         found = found.tolist() if isinstance(found, np.ndarray) else found
     return difference(found, sent)
@@ -120,7 +120,7 @@ def main():
             settings = Settings(case.settings) if case.settings else None
             told = case.told()
             # What the first driver found is passed on as it is.
-            later = {**told, "way": "value"} if case.way in ("error", "setting") else told
+            later = {**told, "way": "value"} if case.way in ("error", "setting", "default") else told
             instance.send("how_first", Message(times[0], data=told, settings=settings))
             instance.send("how_second", Message(times[0], data=later, settings=settings))
             instance.send("case", Message(*times, sent, settings))

@@ -2,69 +2,16 @@
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import referee
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-DRIVERS = HERE / "drivers"
-TARGET = ROOT / "target" / "release"
-INCLUDES = [f"-I{ROOT / folder}" for folder in ("crates/capi/include", "bindings/cpp/include")]
-LIBRARY = [str(TARGET / "libligament.so"), f"-Wl,-rpath,{TARGET}"]
-
-
-def compiled(command, folder):
-    subprocess.run(command, cwd=folder, check=True)
-
-
-def c(folder):
-    compiled(["gcc", "-std=c11", "-Wall", "-Wextra", "-O1", *INCLUDES, DRIVERS / "driver.c", "-o", "driver-c", *LIBRARY], folder)
-    return [str(folder / "driver-c")]
-
-
-def cpp(folder):
-    compiled(["g++", "-std=c++17", "-Wall", "-Wextra", "-O1", *INCLUDES, DRIVERS / "driver.cpp", "-o", "driver-cpp", *LIBRARY], folder)
-    return [str(folder / "driver-cpp")]
-
-
-def python(_):
-    return [sys.executable, str(DRIVERS / "driver.py")]
-
-
-def rust(_):
-    compiled(["cargo", "build", "--release", "--locked", "--quiet", "--example", "conformance-driver"], ROOT)
-    return [str(TARGET / "examples" / "conformance-driver")]
-
-
-def fortran(folder):
-    source = ROOT / "bindings" / "fortran" / "src"
-    compiled(["gcc", "-Wall", "-Wextra", "-O1", *INCLUDES, "-c", source / "ligament_descriptors.c"], folder)
-    compiled(["gfortran", "-std=f2018", "-cpp", "-Wall", "-Wextra", "-O1", f"-I{DRIVERS}", source / "ligament.f90",
-              DRIVERS / "driver.f90", "ligament_descriptors.o", "-o", "driver-fortran", *LIBRARY], folder)
-    return [str(folder / "driver-fortran")]
-
-
-def java(folder):
-    binding = ROOT / "bindings" / "java"
-    jdk = Path(subprocess.run([binding / "jdk"], check=True, capture_output=True, text=True).stdout.strip())
-    compiled([binding / "build", folder / "ligament.jar"], folder)
-    compiled([jdk / "bin/javac", "--release", "22", "-Xlint:all", "-Werror", "-cp", "ligament.jar", "-d", "classes",
-              DRIVERS / "Driver.java"], folder)
-    return [str(jdk / "bin/java"), "--enable-native-access=ALL-UNNAMED", f"-Dligament.library={TARGET / 'libligament.so'}",
-            "-cp", f"{folder / 'ligament.jar'}:{folder / 'classes'}", "Driver"]
-
-
-LANGUAGES = {"c": c, "cpp": cpp, "fortran": fortran, "java": java, "python": python, "rust": rust}
-
+from programs import HERE, LANGUAGES, TARGET
 
 @pytest.fixture(scope="module")
 def verdict(tmp_path_factory):
     folder = tmp_path_factory.mktemp("conformance")
-    programs = {name: build(folder) for name, build in LANGUAGES.items()}
+    programs = {name: build("driver", folder) for name, build in LANGUAGES.items()}
     results = folder / "results.json"
     (folder / "model.ymmsl").write_text(referee.model(programs, HERE, results))
     run = subprocess.run([TARGET / "ligament", "run", "model.ymmsl", "--run-dir", "run", "--quiet"], cwd=folder,

@@ -110,6 +110,16 @@ public final class Driver {
                 case "setting_type" -> instance.getSettingDouble("text");
                 case "into_wrong_shape" -> instance.receiveInto(port, new double[5]);
                 case "into_wrong_type" -> instance.receiveInto(port, Array.of(new int[3]));
+                case "array_wrong_shape" -> {
+                    try (Message came = instance.receive(port)) {
+                        came.array(DType.FLOAT64, 4);
+                    }
+                }
+                case "array_wrong_type" -> {
+                    try (Message came = instance.receive(port)) {
+                        came.array(DType.INT32);
+                    }
+                }
                 case "send_not_a_time" -> instance.send(out, Double.NaN, null);
                 default -> { }
             }
@@ -131,6 +141,14 @@ public final class Driver {
         return Array.of(type, Arena.ofAuto().allocate(Math.max(1, bytes), 16), shape).order(order);
     }
 
+    static Message received(Instance instance, String way, String port) {
+        return switch (way) {
+            case "any" -> instance.receiveAny(port).message();
+            case "default" -> instance.receiveIfConnected(port);
+            default -> instance.receive(port);
+        };
+    }
+
     static void handle(Instance instance, Value how, String port, List<String> outs) {
         String way = how.at("way").asString();
         if (way.equals("into")) {
@@ -141,17 +159,26 @@ public final class Driver {
         }
         if (way.equals("error")) {
             String call = how.at("call").asString();
-            if (!call.startsWith("into_")) {
+            if (!call.startsWith("into_") && !call.startsWith("array_")) {
                 instance.receive(port).close();
             }
             Map<String, Object> said = mistake(instance, call, port, outs.get(0));
             outs.forEach(out -> instance.send(out, 0.0, said));
             return;
         }
-        try (Message message = instance.receive(port); Arena arena = Arena.ofConfined()) {
+        try (Message message = received(instance, way, port); Arena arena = Arena.ofConfined()) {
             for (String out : outs) {
                 instance.send(out, message.times(), switch (way) {
-                    case "value" -> rebuilt(message.value());
+                    case "value", "any" -> rebuilt(message.value());
+                    case "default" -> {
+                        try (Message none = instance.receiveIfConnected("nothing")) {
+                            Object otherwise = none == null ? "nothing came" : rebuilt(none.value());
+                            Map<String, Object> both = new LinkedHashMap<>();
+                            both.put("came", rebuilt(message.value()));
+                            both.put("otherwise", otherwise);
+                            yield both;
+                        }
+                    }
                     case "loan" -> {
                         Loan loan = instance.loanLike(message.array());
                         loan.copyFrom(message.array());

@@ -233,6 +233,15 @@ static lig_value *mistake(lig_instance *instance, const char *call, const char *
     if (strcmp(call, "setting_type") == 0) status = lig_get_setting_float(instance, "text", &number, &error);
     if (strcmp(call, "into_wrong_shape") == 0) status = lig_receive_into(instance, port, NULL, &five, NULL, &error);
     if (strcmp(call, "into_wrong_type") == 0) status = lig_receive_into(instance, port, NULL, &integers, NULL, &error);
+    if (strncmp(call, "array_", 6) == 0) {
+        const bool of_type = strcmp(call, "array_wrong_type") == 0;
+        const lig_expected expected = {.size = sizeof expected, .dtype = of_type ? LIG_INT32 : LIG_FLOAT64, .ndim = 1,
+                                       .has_shape = !of_type, .shape = {4}};
+        lig_array_view view;
+        fine(lig_receive(instance, port, NULL, &message, &error));
+        status = lig_expect_array(message, NULL, &expected, &view, &error);
+        lig_message_free(message);
+    }
     if (strcmp(call, "send_not_a_time") == 0) status = lig_send(instance, out, &never, NULL, &error);
     const char *name = lig_status_name(status);
     lig_value *answer = lig_value_new_map();
@@ -245,9 +254,17 @@ static lig_value *mistake(lig_instance *instance, const char *call, const char *
 // Sends what is made of a message, in the way that was asked for.
 static void send_made(lig_instance *instance, const char *out, const lig_send_options *at, const char *way,
                       const lig_value *how, const lig_message *message) {
-    if (strcmp(way, "value") == 0 || strcmp(way, "setting") == 0) {
+    if (strcmp(way, "value") == 0 || strcmp(way, "any") == 0 || strcmp(way, "default") == 0 || strcmp(way, "setting") == 0) {
         lig_value *value;
-        if (way[0] == 'v') {
+        if (way[0] == 'd') {
+            lig_message *none;
+            fine(lig_receive_if_connected(instance, "nothing", NULL, &none, &error));
+            value = lig_value_new_map();
+            fine(lig_value_set(value, "came", rebuilt(lig_message_value(message)), &error));
+            fine(lig_value_set(value, "otherwise", none ? rebuilt(lig_message_value(none))
+                                                        : lig_value_new_string("nothing came", 12), &error));
+            lig_message_free(none);
+        } else if (way[0] != 's') {
             value = rebuilt(lig_message_value(message));
         } else {
             char *name = text_of(how, "name"), *type = text_of(how, "type");
@@ -307,7 +324,16 @@ static void pass(lig_instance *instance, const char *port, const lig_names *send
     if (into) {
         array = wanted(how);
         fine(lig_receive_into(instance, port, NULL, &array, &times, &error));
-    } else if (!wrong || strncmp(call, "into_", 5) != 0) {
+    } else if (strcmp(way, "any") == 0) {
+        const lig_port_slot only = {.port = port};
+        size_t which = 1;
+        fine(lig_receive_any(instance, &only, 1, NULL, &which, &message, &error));
+        if (which != 0) abort();
+        fine(lig_message_times(message, &times, &error));
+    } else if (strcmp(way, "default") == 0) {
+        fine(lig_receive_if_connected(instance, port, NULL, &message, &error));
+        fine(lig_message_times(message, &times, &error));
+    } else if (!wrong || (strncmp(call, "into_", 5) != 0 && strncmp(call, "array_", 6) != 0)) {
         fine(lig_receive(instance, port, NULL, &message, &error));
         if (!wrong) fine(lig_message_times(message, &times, &error));
     }

@@ -1,13 +1,30 @@
-// The driver of C++: rebuilds what comes, as README.md says.
+// The driver of C++: rebuilds what comes, as README.md says. With the argument "threads" each port is a thread's own: they
+// take turns with the instance, and read messages at once.
 #include <ligament/ligament.hpp>
 
 #include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 using ligament::ArrayRef, ligament::ArrayView, ligament::Extents, ligament::Instance, ligament::Kind;
 using ligament::Message, ligament::Order, ligament::Times, ligament::Value, ligament::ValueView;
+
+// Whose turn with the instance it is.
+static std::mutex turn;
+
+template <class Function>
+decltype(auto) in_turn(Function function) {
+    const std::lock_guard<std::mutex> lock(turn);
+    return function();
+}
+
+template <class Data>
+void send(Instance &instance, const std::string &out, const Times &times, Data &&data) {
+    in_turn([&] { instance.send(out, times, std::forward<Data>(data)); });
+}
 
 // Calls `function` with an element of the type that `dtype` names.
 template <class Function>
@@ -148,6 +165,8 @@ Value mistake(Instance &instance, const std::string &call, const std::string &po
         {"setting_type", [&] { instance.get_setting_as<double>("text"); }},
         {"into_wrong_shape", [&] { instance.receive_into(port, five); }},
         {"into_wrong_type", [&] { instance.receive_into(port, integers); }},
+        {"array_wrong_shape", [&] { const Message came = instance.receive(port); came.array<double>({4}); }},
+        {"array_wrong_type", [&] { const Message came = instance.receive(port); came.array<std::int32_t>(); }},
         {"send_not_a_time", [&] { instance.send(out, std::nan(""), nullptr); }},
     };
     try {
@@ -163,8 +182,16 @@ std::string text(ValueView how, const char *key) { return how.at(key).as<std::st
 // Sends what is made of a message, in the way that was asked for.
 void send_made(Instance &instance, const std::string &out, ValueView how, const Message &message) {
     const std::string way = text(how, "way");
-    if (way == "value") return instance.send(out, message.times(), rebuilt(message.data()));
-    if (way == "setting") return instance.send(out, message.times(), setting(instance, text(how, "name"), text(how, "type")));
+    if (way == "value" || way == "any") return send(instance, out, message.times(), rebuilt(message.data()));
+    if (way == "default") {
+        const Message otherwise = in_turn([&] { return instance.receive("nothing", Message(0.0, "nothing came")); });
+        Value both = Value::map().set("came", rebuilt(message.data())).set("otherwise", rebuilt(otherwise.data()));
+        return send(instance, out, message.times(), both);
+    }
+    if (way == "setting") {
+        const Value value = in_turn([&] { return setting(instance, text(how, "name"), text(how, "type")); });
+        return send(instance, out, message.times(), value);
+    }
     with_type(message.data().dtype(), [&](auto element) {
         using T = decltype(element);
         const auto view = message.array<T>();
@@ -174,14 +201,14 @@ void send_made(Instance &instance, const std::string &out, ValueView how, const 
             spread(view, roomy.data.get(), strides);
             std::vector<std::int64_t> bytes;
             for (const std::size_t stride : strides) bytes.push_back(static_cast<std::int64_t>(stride * sizeof(T)));
-            instance.send(out, message.times(), ArrayRef<const T>(roomy.data.get(), view.shape()).with_strides(bytes));
+            send(instance, out, message.times(), ArrayRef<const T>(roomy.data.get(), view.shape()).with_strides(bytes));
         } else if (way == "loan") {
-            auto loan = instance.loan<T>(view.shape(), view.order());
+            auto loan = in_turn([&] { return instance.loan<T>(view.shape(), view.order()); });
             spread(view, loan.data(), steps(view.shape(), view.order()));
-            instance.send(out, message.times(), std::move(loan));
+            send(instance, out, message.times(), std::move(loan));
         } else {
             const auto own = copied(view);
-            instance.send(out, message.times(), ArrayRef<const T>(own.data.get(), own.shape, view.order()));
+            send(instance, out, message.times(), ArrayRef<const T>(own.data.get(), own.shape, view.order()));
         }
     });
 }
@@ -196,36 +223,53 @@ void pass_into(Instance &instance, const std::string &port, const std::vector<st
     with_type(dtype, [&](auto element) {
         const Own<decltype(element)> own{Extents(extents)};
         const ArrayRef<decltype(element)> array(own.data.get(), own.shape, order);
-        const Times times = instance.receive_into(port, array);
-        for (const auto &out : outs) instance.send(out, times, array);
+        const Times times = in_turn([&] { return instance.receive_into(port, array); });
+        for (const auto &out : outs) send(instance, out, times, array);
     });
 }
 
-int main() {
+// Receives on a port, and sends on each O_F port that belongs to it.
+void pass(Instance &instance, const std::string &port, const std::vector<std::string> &outs, ValueView how) {
+    const std::string way = text(how, "way");
+    if (way == "into") return pass_into(instance, port, outs, how);
+    if (way == "error") {
+        const std::string call = text(how, "call");
+        const Value answer = in_turn([&] {
+            if (call.rfind("into_", 0) != 0 && call.rfind("array_", 0) != 0) instance.receive(port);
+            return mistake(instance, call, port, outs.at(0));
+        });
+        for (const auto &out : outs) send(instance, out, 0.0, answer);
+        return;
+    }
+    const Message message = in_turn([&] {
+        return way == "any"       ? instance.receive_any({port}).second
+               : way == "default" ? instance.receive(port, Message(0.0, nullptr))
+                                  : instance.receive(port);
+    });
+    for (const auto &out : outs) send_made(instance, out, how, message);
+}
+
+int main(int argc, char **argv) {
+    const bool in_threads = argc > 1 && std::string(argv[1]) == "threads";
     Instance instance;
     auto ports = instance.list_ports();
     const auto receiving = ports[ligament::Operator::F_INIT], sending = ports[ligament::Operator::O_F];
     while (instance.reuse_instance()) {
         const Message told = instance.receive("how");
-        const ValueView how = told.data();
+        std::vector<std::thread> threads;
         for (const auto &port : receiving) {
             if (port == "how") continue;
             std::vector<std::string> outs;
             for (const auto &out : sending) {
                 if (out.rfind(port + "_", 0) == 0) outs.push_back(out);
             }
-            const std::string way = text(how, "way");
-            if (way == "into") {
-                pass_into(instance, port, outs, how);
-            } else if (way == "error") {
-                const std::string call = text(how, "call");
-                if (call.rfind("into_", 0) != 0) instance.receive(port);
-                const Value answer = mistake(instance, call, port, outs.at(0));
-                for (const auto &out : outs) instance.send(out, 0.0, answer);
+            const auto job = [&instance, &told, &port, outs] { pass(instance, port, outs, told.data()); };
+            if (in_threads) {
+                threads.emplace_back(job);
             } else {
-                const Message message = instance.receive(port);
-                for (const auto &out : outs) send_made(instance, out, how, message);
+                job();
             }
         }
+        for (std::thread &thread : threads) thread.join();
     }
 }

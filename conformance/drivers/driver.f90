@@ -213,8 +213,9 @@ contains
       type(ligament_message) :: message
       character(len=:), allocatable :: name
       character(len=1024) :: text
-      real(real64) :: number, five(5)
+      real(real64) :: number, five(5), four(4)
       integer(int32) :: integers(3)
+      integer(int32), pointer :: view(:)
       integer :: status
       status = 0
       text = ''
@@ -226,6 +227,12 @@ contains
       case ('setting_type'); call instance%get_setting('text', number, ierr=status, errmsg=text)
       case ('into_wrong_shape'); call instance%receive_into(port, five, ierr=status, errmsg=text)
       case ('into_wrong_type'); call instance%receive_into(port, integers, ierr=status, errmsg=text)
+      case ('array_wrong_shape')
+         call instance%receive(port, message)
+         call message%get(four, ierr=status, errmsg=text)
+      case ('array_wrong_type')
+         call instance%receive(port, message)
+         call message%view(view, ierr=status, errmsg=text)
       case ('send_not_a_time')
          number = -huge(number)
          call instance%send_none(out, sqrt(number), ierr=status, errmsg=text)
@@ -234,6 +241,24 @@ contains
       name = ligament_status_name(status)
       call made%set('status', name)
       call made%set('text', trim(text))
+      call message%free()
+   end function
+
+   ! What came, and what is taken where nothing is connected.
+   function with_default(message) result(made)
+      type(ligament_message), intent(in) :: message
+      type(ligament_value) :: made
+      type(ligament_message) :: none
+      logical :: connected
+      made = ligament_map()
+      call made%set('came', rebuilt(message))
+      call instance%receive('nothing', none, connected=connected)
+      if (connected) then
+         call made%set('otherwise', rebuilt(none))
+      else
+         call made%set('otherwise', 'nothing came')
+      end if
+      call none%free()
    end function
 
    ! Receives on a port, and sends on each O_F port that belongs to it.
@@ -245,6 +270,7 @@ contains
       type(a_job) :: job
       character(len=:), allocatable :: call
       integer :: i
+      logical :: connected
 
       item = how%find('way')
       job%way = item%get_text()
@@ -255,13 +281,25 @@ contains
          item = how%find('call')
          call = item%get_text()
       end if
-      if (job%way /= 'into' .and. index(call, 'into_') /= 1) then
-         call instance%receive(port, message)
+      if (job%way /= 'into' .and. index(call, 'into_') /= 1 .and. index(call, 'array_') /= 1) then
+         select case (job%way)
+         case ('any')
+            i = instance%receive_any([port], message)
+            if (i /= 1) error stop 'not the first of one'
+         case ('default')
+            call instance%receive(port, message, connected=connected)
+            if (.not. connected) error stop 'nothing is connected'
+         case default
+            call instance%receive(port, message)
+         end select
          job%time = message%timestamp()
          if (message%has_next_timestamp()) job%next = message%next_timestamp()
       end if
       select case (job%way)
-      case ('value')
+      case ('default')
+         job%made = with_default(message)
+         call job%send_made()
+      case ('value', 'any')
          job%made = rebuilt(message)
          call job%send_made()
       case ('setting')

@@ -56,6 +56,10 @@ def mistake(instance, call, port, out):
             instance.receive_into(port, np.zeros(5))
         elif call == "into_wrong_type":
             instance.receive_into(port, np.zeros(3, "int32"))
+        elif call == "array_wrong_shape":
+            instance.receive(port).array(shape=(4,))
+        elif call == "array_wrong_type":
+            instance.receive(port).array(dtype="int32")
         elif call == "send_not_a_time":
             instance.send(out, Message(float("nan")))
     except (Error, ValueError) as error:
@@ -65,8 +69,11 @@ def mistake(instance, call, port, out):
 
 def made(instance, how, data):
     """What is sent for what came."""
-    if how["way"] == "value":
+    if how["way"] in ("value", "any"):
         return rebuilt(data)
+    if how["way"] == "default":
+        otherwise = instance.receive("nothing", default=Message(0.0, data="nothing came"))
+        return {"came": rebuilt(data), "otherwise": rebuilt(otherwise.data)}
     if how["way"] == "strided":
         return strided(elements(data))
     if how["way"] == "loan":
@@ -90,9 +97,14 @@ def main():
                 own = np.zeros(how["shape"], how["dtype"], order=how["order"])
                 message = instance.receive_into(port, own)
             elif how["way"] == "error":
-                if not how["call"].startswith("into_"):
+                if not how["call"].startswith(("into_", "array_")):
                     instance.receive(port)
                 message = Message(0.0, data=mistake(instance, how["call"], port, outs[0]))
+            elif how["way"] == "any":
+                which, message = instance.receive_any([port])
+                assert which == port
+            elif how["way"] == "default":
+                message = instance.receive(port, default=Message(0.0))
             else:
                 message = instance.receive(port)
             for out in outs:

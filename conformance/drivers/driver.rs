@@ -1,7 +1,7 @@
 //! The driver of Rust: rebuilds what comes, as README.md says.
 
 use ligament_instance::{
-    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Instance, Message, Operator, Order, Outgoing,
+    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Message, Operator, Order, Outgoing,
     SettingType, SettingValue, Times, Value, ValueRef, Wait,
 };
 
@@ -146,6 +146,11 @@ fn send_strided(instance: &mut Instance, out: &str, times: Times, array: &Array)
     instance.send_array(out, times, section, None)
 }
 
+/// Takes what comes as an array of which something is expected.
+fn taken(instance: &mut Instance, port: &str, expected: Expected<'_>) -> Result<(), Error> {
+    instance.receive(port, None)?.array_as(&expected).map(drop)
+}
+
 /// Makes the mistake: the name of the error, and its text.
 fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value {
     let none = Value::None;
@@ -157,6 +162,12 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
         "setting_type" => instance.get_setting("text", Some(SettingType::Float)).map(drop),
         "into_wrong_shape" => into(instance, port, DType::Float64, &[5], Order::RowMajor).map(drop),
         "into_wrong_type" => into(instance, port, DType::Int32, &[3], Order::RowMajor).map(drop),
+        "array_wrong_shape" => {
+            taken(instance, port, Expected { shape: Some(&[Some(4)]), ..Expected::default() })
+        }
+        "array_wrong_type" => {
+            taken(instance, port, Expected { dtype: Some(DType::Int32), ..Expected::default() })
+        }
         "send_not_a_time" => instance.send(out, &Outgoing::at(f64::NAN, &none), None),
         unknown => panic!("no such mistake: {unknown}"),
     };
@@ -181,7 +192,14 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
 fn send_made(instance: &mut Instance, out: &str, how: &Value, message: &Message) -> Result<(), Error> {
     let times = message.times();
     let data = match text(how, "way").as_str() {
-        "value" => rebuilt(&message.data),
+        "value" | "any" => rebuilt(&message.data),
+        "default" => {
+            let otherwise = match instance.receive_if_connected("nothing", None, Wait::Forever)? {
+                Some(message) => rebuilt(&message.data),
+                None => Value::String("nothing came".into()),
+            };
+            Value::Map(vec![("came".into(), rebuilt(&message.data)), ("otherwise".into(), otherwise)])
+        }
         "setting" => {
             as_value(instance.get_setting(&text(how, "name"), Some(setting_type(&text(how, "type"))))?)
         }
@@ -240,7 +258,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 "error" => {
                     let call = text(&how, "call");
-                    if !call.starts_with("into_") {
+                    if !call.starts_with("into_") && !call.starts_with("array_") {
                         instance.receive(port.as_str(), None)?;
                     }
                     let answer = mistake(&mut instance, &call, port, outs[0]);
@@ -248,8 +266,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         instance.send(out.as_str(), &Outgoing::at(0.0, &answer), None)?;
                     }
                 }
-                _ => {
-                    let message = instance.receive(port.as_str(), None)?;
+                way => {
+                    let port = port.as_str();
+                    let message = match way {
+                        "any" => instance.receive_any(&[(port, None)], Wait::Forever)?.1,
+                        "default" => {
+                            let came = instance.receive_if_connected(port, None, Wait::Forever)?;
+                            came.expect("it is connected")
+                        }
+                        _ => instance.receive(port, None)?,
+                    };
                     for out in outs {
                         send_made(&mut instance, out, &how, &message)?;
                     }

@@ -54,6 +54,13 @@ static void check_mistakes(void) {
     memset(&truly.has_slot, 0xff, 1);
     ENDS_WITH(lig_receive(instance, "results", &truly, &message, &error), LIG_ERR_USAGE, "no slot 3");
     ENDS_WITH(lig_receive(instance, "nowhere", NULL, &message, &error), LIG_ERR_USAGE, "nothing is connected");
+    // A code that has a value of its own for such a port asks so.
+    message = (lig_message *)&error;
+    FINE(lig_receive_if_connected(instance, "nowhere", NULL, &message, &error));
+    HOLDS(message == NULL);
+    ENDS_WITH(lig_receive_if_connected(instance, "spare", NULL, &message, &error), LIG_ERR_USAGE, "sends");
+    ENDS_WITH(lig_receive_if_connected(instance, "no where", NULL, &message, &error), LIG_ERR_USAGE, "no port");
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &beyond, &message, &error), LIG_ERR_USAGE, "no slot 3");
     // Sending to nobody does nothing.
     FINE(lig_send_int(instance, "spare", NULL, 1, &error));
 }
@@ -98,9 +105,43 @@ static void check_settings(void) {
     lig_names_free(names);
 }
 
+// What is expected of an array of 40 by 50 numbers, and what is not.
+static void check_expected(const lig_message *message, uint32_t from) {
+    lig_expected expected = {.size = sizeof expected};
+    lig_array_view view;
+    lig_string origin;
+    char words[64];
+    snprintf(words, sizeof words, "port \"results[%u]\" from worker[%u].out", from, from);
+    lig_message_origin(message, &origin);
+    HOLDS(origin.size == strlen(words) && memcmp(origin.data, words, origin.size) == 0);
+    FINE(lig_expect_array(message, NULL, NULL, &view, &error));
+    FINE(lig_expect_array(message, NULL, &expected, &view, &error));
+    expected.dtype = LIG_FLOAT64;
+    FINE(lig_expect_array(message, NULL, &expected, &view, &error));
+    expected.ndim = 2, expected.has_ndim = true;
+    FINE(lig_expect_array(message, lig_message_value(message), &expected, &view, &error));
+    HOLDS(view.shape[0] == 40 && view.shape[1] == 50 && view.dtype == LIG_FLOAT64);
+    expected.has_shape = true, expected.shape[0] = -1, expected.shape[1] = 50;
+    FINE(lig_expect_array(message, NULL, &expected, &view, &error));
+    expected.shape[0] = 50;
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, words);
+    HOLDS(strstr(error.message, "float64 with shape [40, 50]") && strstr(error.message, "float64 with shape [50, 50]"));
+    expected = (lig_expected){.size = sizeof expected, .has_ndim = true};
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, "with 0 dimensions");
+    expected = (lig_expected){.size = sizeof expected, .dtype = LIG_INT32};
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_UNEXPECTED, "an array of int32 was expected");
+    expected.dtype = (lig_dtype)99;
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "no element type 99");
+    expected = (lig_expected){.size = sizeof expected, .ndim = 9, .has_shape = true};
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "at most 8");
+    ENDS_WITH(lig_expect_array(NULL, NULL, NULL, &view, &error), LIG_ERR_USAGE, "message is NULL");
+    expected.size = 3;
+    ENDS_WITH(lig_expect_array(message, NULL, &expected, &view, &error), LIG_ERR_USAGE, "sizeof(lig_expected)");
+}
+
 int main(void) {
     const lig_port ports[] = {{LIG_O_I, "tasks[]"}, {LIG_O_I, "spare"}, {LIG_S, "results[]"}, {LIG_S, "nowhere"}};
-    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 4};
+    const lig_instance_options options = {.size = sizeof options, .ports = ports, .port_count = 4, .ranks = 2, .threads = 3};
     bool truth;
     FINE(lig_instance_create(&options, &instance, &error));
     FINE(lig_reuse_instance(instance, &truth, &error));
@@ -121,6 +162,10 @@ int main(void) {
     const lig_port_slot all[] = {{"results", true, 0}, {"results", true, 1}, {"results", true, 2}};
     size_t which;
     ENDS_WITH(lig_wait_any(instance, all, 3, &soon, &which, &error), LIG_ERR_TIMED_OUT, "");
+    ENDS_WITH(lig_receive_any(instance, all, 3, &soon, &which, &message, &error), LIG_ERR_TIMED_OUT, "");
+    HOLDS(message == NULL);
+    ENDS_WITH(lig_receive_any(instance, all, 0, &soon, &which, &message, &error), LIG_ERR_USAGE, "no ports");
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &soon, &message, &error), LIG_ERR_TIMED_OUT, "results[0]");
     soon.timeout = -1;
     ENDS_WITH(lig_receive(instance, "results", &soon, &message, &error), LIG_ERR_USAGE, "-1");
 
@@ -136,13 +181,20 @@ int main(void) {
         for (int j = 0; j < 3; ++j) {
             if (!answered[j]) left[count++] = all[j];
         }
-        FINE(lig_wait_any(instance, left, count, NULL, &which, &error));
-        const uint32_t from = left[which].slot;
+        uint32_t from;
+        if (i == 0) {
+            FINE(lig_wait_any(instance, left, count, NULL, &which, &error));
+            from = left[which].slot;
+            const lig_receive_options ready = slot(from);
+            FINE(lig_receive_if_connected(instance, "results", &ready, &message, &error));
+        } else {
+            FINE(lig_receive_any(instance, left, count, NULL, &which, &message, &error));
+            from = left[which].slot;
+        }
         answered[from] = true;
-        const lig_receive_options ready = slot(from);
-        FINE(lig_receive(instance, "results", &ready, &message, &error));
         lig_array_view view;
         FINE(lig_message_array(message, &view, &error));
+        check_expected(message, from);
         HOLDS(view.dtype == LIG_FLOAT64 && view.ndim == 2 && view.shape[0] == 40 && view.shape[1] == 50);
         HOLDS((uintptr_t)view.data % 64 == 0);
         for (int k = 0; k < 2000; ++k) HOLDS(((const double *)view.data)[k] == 10.0 * from + k);
@@ -167,6 +219,9 @@ int main(void) {
         HOLDS(sum == 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
         lig_array_view view;
         ENDS_WITH(lig_message_array(message, &view, &error), LIG_ERR_UNEXPECTED, "an integer");
+        char words[64];
+        snprintf(words, sizeof words, "port \"results[%u]\" from worker[%u].out", i, i);
+        HOLDS(strstr(error.message, words) != NULL);
         lig_message_free(message);
     }
 
@@ -177,6 +232,7 @@ int main(void) {
     const lig_array five = {.dtype = LIG_FLOAT32, .ndim = 1, .shape = {5}, .data = into};
     const lig_receive_options slots[] = {slot(0), slot(1), slot(2)};
     ENDS_WITH(lig_receive_into(instance, "results", &slots[0], &four, NULL, &error), LIG_ERR_UNEXPECTED, "[5]");
+    HOLDS(strstr(error.message, "port \"results[0]\" from worker[0].out") && strstr(error.message, "shape [4]"));
     ENDS_WITH(lig_receive_into(instance, "results", &slots[1], &doubles, NULL, &error), LIG_ERR_UNEXPECTED, "float64");
     HOLDS(into[0] == -1 && into[4] == -1);
     lig_times times;
@@ -184,6 +240,9 @@ int main(void) {
     HOLDS(into[0] == 0 && into[4] == 4 && times.timestamp == 3.0 && !times.has_next_timestamp);
     ENDS_WITH(lig_receive(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED, "results[1]");
     HOLDS(message == NULL);
+    ENDS_WITH(lig_receive_if_connected(instance, "results", &slots[1], &message, &error), LIG_ERR_CLOSED, "results[1]");
+    // All of them have ended, and only then it says so.
+    ENDS_WITH(lig_receive_any(instance, all, 3, NULL, &which, &message, &error), LIG_ERR_CLOSED, "have ended");
     FINE(lig_poll(instance, "results", &slots[1], &truth, &error));
     HOLDS(truth);
 

@@ -90,6 +90,7 @@ def test_a_sender_sets_the_length_of_a_vector_port_that_is_joined_to_a_vector_po
 
 def test_the_other_pieces_of_code_in_the_pages_compile(prefix, tmp_path):
     opening = """#include <ligament.h>
+#include <stdio.h>
 void pieces(lig_instance *instance, const lig_message *request, double t, double dt, uint64_t rows, uint64_t columns,
             double *temperatures, lig_value *array, lig_error error)"""
     compile_pieces(prefix, HERE.parent / "README.md", "c", 1, opening, tmp_path)

@@ -17,6 +17,9 @@ static void check_ports(Instance &instance) {
     throws<ligament::UsageError>("no slot -1", [&] { instance.send("tasks", 0.0, 1, -1); });
     throws<ligament::UsageError>("sends", [&] { instance.receive("tasks"); });
     throws<ligament::UsageError>("nothing is connected", [&] { instance.receive("nowhere"); });
+    const Message otherwise = instance.receive("nowhere", Message(0.0, 20.5));
+    HOLDS(otherwise.as<double>() == 20.5);
+    throws<ligament::UsageError>("sends", [&] { instance.receive("spare", Message(0.0, 1)); });
     instance.send("spare", 0.0, {1.0, 2.0});
 }
 
@@ -41,7 +44,8 @@ static void check_settings(Instance &instance) {
 }
 
 int main() {
-    Instance instance({{Operator::O_I, {"tasks[]", "spare"}}, {Operator::S, {"results[]", "nowhere"}}});
+    Instance instance({{Operator::O_I, {"tasks[]", "spare"}}, {Operator::S, {"results[]", "nowhere"}}},
+                      ligament::Flags::none, {2, 3});
     HOLDS(instance.reuse_instance());
     check_ports(instance);
     check_settings(instance);
@@ -50,17 +54,23 @@ int main() {
     // Nothing has been asked of the workers, so nothing comes.
     throws<ligament::TimedOutError>("results[0]", [&] { instance.receive_within("results", 20ms, 0); });
     throws<ligament::TimedOutError>("", [&] { instance.wait_any_within({{"results", 0}, {"results", 1}}, 20ms); });
+    throws<ligament::TimedOutError>("", [&] { instance.receive_any_within({{"results", 0}, {"results", 1}}, 20ms); });
     HOLDS(!instance.poll("results", 2));
 
     // One task for each; the answers come as loans, in any order.
     for (int i = 0; i < 3; ++i) instance.send("tasks", 1.0, 10 * i, i);
     std::vector<ligament::PortSlot> left = {{"results", 0}, {"results", 1}, {"results", 2}};
     while (!left.empty()) {
-        const std::size_t which = instance.wait_any(left);
+        const auto [which, message] = instance.receive_any(left);
         const auto from = left[which].slot;
         left.erase(left.begin() + static_cast<std::ptrdiff_t>(which));
-        const Message message = instance.receive("results", from);
         const auto view = message.array<double>();
+        HOLDS(message.array<double>({40, ligament::any}).span()[7] == view[7]);
+        const std::string words = "port \"results[" + std::to_string(from.number()) + "]\" from worker";
+        throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.array<double>({50, 40}); });
+        throws<ligament::UnexpectedError>("an array of int32 was expected", [&, &come = message] { come.array<int>(); });
+        throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.as<std::vector<double>>(); });
+        throws<ligament::UnexpectedError>(words.c_str(), [&, &come = message] { come.as<double>(); });
         HOLDS(view.shape() == ligament::Extents{40, 50});
         double wanted = 10.0 * from.number();
         for (const double element : view) HOLDS(element == wanted++);
@@ -72,7 +82,8 @@ int main() {
     for (int i = 0; i < 3; ++i) {
         instance.send("tasks", 2.0, ArrayRef(table.data(), {4, 2}).with_strides({16, 8}), i);
     }
-    for (int i = 0; i < 3; ++i) {
+    HOLDS(instance.receive_as<int>("results", 0) == 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
+    for (int i = 1; i < 3; ++i) {
         const Message message = instance.receive("results", i);
         HOLDS(message.data().as<int>() == 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
         throws<ligament::UnexpectedError>("an integer", [&] { message.array<double>(); });
@@ -84,10 +95,11 @@ int main() {
     throws<ligament::UnexpectedError>("[5]", [&] { instance.receive_into("results", four, 0); });
     throws<ligament::UnexpectedError>("float64", [&] { instance.receive_into("results", doubles, 1); });
     HOLDS(four[0] == -1 && doubles[0] == -1);
-    const auto times = instance.receive_into("results", five, 2);
+    const auto times = instance.receive_into("results", ligament::Span<float>(five), 2);
     HOLDS(times.timestamp == 3.0 && !times.next_timestamp && five == std::vector<float>{0, 1, 2, 3, 4});
     throws<ligament::ClosedError>("results[1]", [&] { instance.receive("results", 1); });
     HOLDS(instance.poll("results", 1));
+    throws<ligament::ClosedError>("have ended", [&] { instance.receive_any({{"results", 0}, {"results", 1}, {"results", 2}}); });
 
     HOLDS(!instance.reuse_instance());
     throws<ligament::UsageError>("is over", [&] { instance.send("spare", 0.0, 1); });

@@ -30,11 +30,9 @@ static void ask(Instance &instance, int request) {
 int main(int argc, char **argv) {
     HOLDS(argc == 2);
     const std::string role = argv[1];
-    Flags flags;
-    flags.dont_apply_overlay = role != "worker";
     Instance instance(role == "client" ? Ports{{Operator::O_I, {"requests"}}, {Operator::S, {"answers"}}}
                                        : Ports{{Operator::F_INIT, {"in"}}, {Operator::O_F, {"out"}}},
-                      flags);
+                      role == "worker" ? Flags::none : Flags::dont_apply_overlay);
     while (instance.reuse_instance()) {
         if (role == "client") {
             for (int request = 0; request < 4; ++request) ask(instance, request);

@@ -39,6 +39,11 @@ int main() {
     const Message grid = told(tree.data().at("grid").array<double>());
     HOLDS(grid.array<double>().at(2, 1) == 5 && grid.array<double>().shape() == ligament::Extents{3, 2});
 
+    const Message truths = told(std::vector<bool>{true, false, true});
+    HOLDS(truths.as<std::vector<bool>>() == std::vector<bool>{true, false, true});
+    const Message span = told(ligament::Span<const double>(grid.array<double>().span()));
+    HOLDS(span.as<std::vector<double>>().size() == 6);
+
     std::vector<double> sent(65536);
     for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<double>(i);
     std::optional<Instance> moved(std::move(instance));

@@ -17,11 +17,22 @@ def source(name, language):
     return (C if language == "c" else HERE) / f"{name}.{language}"
 
 
-@pytest.mark.parametrize("header", ["error", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "ligament"])
+@pytest.mark.parametrize("header", ["error", "span", "array", "value", "message", "uncaught", "loan", "instance", "submodel", "light", "ligament"])
 def test_each_header_compiles_alone_and_without_warnings(prefix, header, tmp_path):
     (tmp_path / "alone.cpp").write_text(f"#include <ligament/{header}.hpp>\nint main() {{}}\n")
     cflags, _ = flags(prefix)
     subprocess.run([*CPP, *cflags, "-c", tmp_path / "alone.cpp", "-o", tmp_path / "alone.o"], check=True)
+
+
+def test_spans_are_the_language_s_own_where_it_has_them(prefix, tmp_path):
+    (tmp_path / "spans.cpp").write_text(
+        "#include <ligament/ligament.hpp>\n#include <type_traits>\n"
+        "static_assert(std::is_same_v<ligament::Span<double>, std::span<double>>);\n"
+        f'#include "{HERE / "values.cpp"}"\n'
+    )
+    cflags, _ = flags(prefix)
+    command = [*CPP, *cflags, "-std=c++20", "-c", tmp_path / "spans.cpp", "-o", tmp_path / "spans.o"]
+    subprocess.run(command, check=True)
 
 
 def test_values_of_every_kind_are_built_and_read_without_a_run(program):

@@ -27,6 +27,19 @@ int main() {
     const Value plain = settings.view().settings();
     HOLDS(plain.view().at("micro.k").as<int>() == 3 && plain.view().at("v").at(1).as<double>() == 2.0);
 
+    const std::vector<double> elements{1, 2, 3};
+    const ligament::Span<const double> part = ligament::Span<const double>(elements).subspan(1);
+    const Value row(elements), rest(part);
+    HOLDS(rest.view().as<std::vector<double>>() == std::vector<double>{2, 3});
+    HOLDS(row.view().array<double>().span().size() == 3 && part.size() == 2 && part[1] == 3);
+    const std::vector<bool> truths{true, false, true};
+    const Value both(truths);
+    HOLDS(both.view().as<std::vector<bool>>() == truths && both.view().array<std::uint8_t>()[1] == 0);
+    throws<ligament::UnexpectedError>("where an array of int32 with shape [any] was expected", [&] {
+        row.view().as<std::vector<std::int32_t>>();
+    });
+    throws<ligament::UnexpectedError>("with shape [3, any]", [&] { row.view().array<double>({3, ligament::any}); });
+
     const ligament::Message message(1.0, 2.0, std::vector<double>{1, 2, 3});
     HOLDS(message.timestamp() == 1.0 && message.next_timestamp() == 2.0 && message.array<double>()[2] == 3.0);
     throws<ligament::UsageError>("no next timestamp", [] { ligament::Message(1.0, nullptr).next_timestamp(); });

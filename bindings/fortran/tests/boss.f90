@@ -6,7 +6,7 @@ program boss
    implicit none
    type(ligament_instance) :: instance, none
    type(ligament_message) :: message
-   real(real64), pointer :: view(:, :) => null()
+   real(real64), pointer :: view(:, :) => null(), row(:) => null()
    integer(int32) :: table(4, 4)
    integer(int64) :: total
    real(real64) :: doubles(5), time, next
@@ -16,7 +16,7 @@ program boss
    character(len=500) :: text = ''
 
    instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'tasks[]'), ligament_port(LIGAMENT_O_I, 'spare'), &
-      ligament_port(LIGAMENT_S, 'results[]'), ligament_port(LIGAMENT_S, 'nowhere')])
+      ligament_port(LIGAMENT_S, 'results[]'), ligament_port(LIGAMENT_S, 'nowhere')], ranks=2, threads=3)
    call holds(instance%reuse_instance(), 'a first pass')
    call check_ports()
    call check_settings()
@@ -28,6 +28,16 @@ program boss
    which = instance%wait_any(['results', 'results'], [0, 1], timeout=0.02d0, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_TIMED_OUT, '')
    call holds(which == 0, 'none of them')
+   which = instance%receive_any(['results', 'results'], message, [0, 1], timeout=0.02d0, ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_TIMED_OUT, '')
+   which = instance%receive_any(['results', 'results'], message, [0], ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_USAGE, 'as many slots as ports')
+   call holds(which == 0, 'received from none of them')
+   more = .true.
+   call instance%receive('nowhere', message, connected=more)
+   call holds(.not. more, 'nothing is connected, and that is no error')
+   call instance%receive('spare', message, connected=more, ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_USAGE, 'sends')
    call holds(.not. instance%poll('results', 2), 'nothing is there')
    call instance%set_interrupt_check(weary)
    call instance%receive('results', message, slot=0, ierr=status, errmsg=text)
@@ -40,9 +50,19 @@ program boss
    end do
    left = [0, 1, 2]
    do i = 3, 1, -1
-      which = instance%wait_any(spread('results', 1, i), left(:i))
-      call instance%receive('results', message, slot=left(which))
+      if (i == 3) then
+         which = instance%wait_any(spread('results', 1, i), left(:i))
+         call instance%receive('results', message, slot=left(which), connected=more)
+         call holds(more, 'the workers are connected')
+      else
+         which = instance%receive_any(spread('results', 1, i), message, left(:i))
+      end if
       call message%view(view)
+      call message%view(row, ierr=status, errmsg=text)
+      call holds(index(text, from_worker(left(which))) > 0, 'where it came from')
+      call ended(LIGAMENT_ERR_UNEXPECTED, 'an array of float64 with 1 dimension was expected')
+      call message%get(total, ierr=status, errmsg=text)
+      call ended(LIGAMENT_ERR_UNEXPECTED, 'an array of int64 with shape [] was expected')
       call holds(all(shape(view) == [40, 50]), 'the shape of a loan')
       call holds(all(view(3, :) == [(10 * left(which) + 100 + j, j=0, 49)]), 'a row')
       call holds(view(40, 50) == 10 * left(which) + 1999, 'the last element')
@@ -61,14 +81,18 @@ program boss
       call message%get(total)
       call holds(total == 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14, 'the sum')
       call message%view(view, ierr=status, errmsg=text)
+      call holds(index(text, from_worker(i)) > 0, 'from whom the integer came')
       call ended(LIGAMENT_ERR_UNEXPECTED, 'an integer')
       call holds(.not. associated(view), 'no view')
+      call message%get(more, ierr=status, errmsg=text)
+      call ended(LIGAMENT_ERR_UNEXPECTED, 'in the message on ' // from_worker(i) // ': the value is an integer')
    end do
 
    ! Arrays of another shape and of another type than are waited for; then the conduits end.
    four = -1
    doubles = -1
    call instance%receive_into('results', four, slot=0, ierr=status, errmsg=text)
+   call holds(index(text, from_worker(0)) > 0, 'from whom the array came')
    call ended(LIGAMENT_ERR_UNEXPECTED, '[5]')
    call instance%receive_into('results', doubles, slot=1, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_UNEXPECTED, 'float64')
@@ -79,6 +103,8 @@ program boss
    call instance%receive('results', message, slot=1, ierr=status, errmsg=text)
    call ended(LIGAMENT_ERR_CLOSED, 'results[1]')
    call holds(instance%poll('results', 1), 'an end is something')
+   which = instance%receive_any(spread('results', 1, 3), message, [0, 1, 2], ierr=status, errmsg=text)
+   call ended(LIGAMENT_ERR_CLOSED, 'have ended')
 
    call holds(.not. instance%reuse_instance(), 'one pass')
    call instance%send('spare', 0d0, 1, ierr=status, errmsg=text)
@@ -99,6 +125,13 @@ contains
       type(c_ptr), value :: user
       logical(c_bool) :: weary
       weary = .not. c_associated(user)
+   end function
+
+   ! Where what a worker sends comes from, as errors have it.
+   function from_worker(slot) result(words)
+      integer, intent(in) :: slot
+      character(len=:), allocatable :: words
+      words = 'port "results[' // achar(iachar('0') + slot) // ']" from worker[' // achar(iachar('0') + slot) // '].out'
    end function
 
    subroutine check_ports()

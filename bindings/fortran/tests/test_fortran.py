@@ -85,7 +85,7 @@ def test_a_server_answers_each_request_under_the_settings_that_came_with_it(pref
 
 @pytest.mark.parametrize("how, words", [
     ("fail", "macro reported an error: the third step does not converge"),
-    ("stop", 'macro reported an error: port "in": the value is an integer'),
+    ("stop", 'macro reported an error: an integer came on port "in" from echo.out, where an array of float64'),
 ])
 def test_a_submodel_that_fails_ends_the_run_with_its_text(prefix, fortran, tmp_path, how, words):
     ran = run_model(prefix, tmp_path, echoed(fortran(HERE / "formal.f90"), fortran(HERE / "echo.f90"), [how]))

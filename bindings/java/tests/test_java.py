@@ -138,7 +138,7 @@ def test_a_formal_submodel_runs_its_loop(java, run):
         ("solve", r"Formal\.NoConvergence: the third step does not converge \(Formal\.java:\d+\)"),
         ("done", r"java\.lang\.IllegalStateException: who knows whether it is done \(Formal\.java:\d+\)"),
         ("error", r"java\.lang\.StackOverflowError: too deep \(Formal\.java:\d+\)"),
-        ("library", r"org\.ligament\.LigamentException\.Unexpected: the message from port \"in\": .* not text.* "
+        ("library", r"org\.ligament\.LigamentException\.Unexpected: in the message on port \"in\" from echo\.out: .* not text.* "
                     r"\(Formal\.java:\d+\)"),
     ],
 )
@@ -298,6 +298,18 @@ def test_the_library_is_found_in_each_of_its_places(java, prefix, tmp_path):
     command = [java.home / "bin/java", "-jar", share / "ligament.jar"]
     done = alone(java, *command, path=elsewhere)
     assert done.returncode == 0 and f"{tmp_path}/prefix/lib/libligament.so.0" in done.stdout, done.stderr
+
+
+def test_a_run_tells_its_instances_where_the_library_is(java, prefix, program, tmp_path):
+    command = [word for word in java.command("Teller") if not str(word).startswith("-Dligament.library")]
+    script = tmp_path / "teller"
+    words = " ".join(f"'{word}'" for word in command)
+    # The command `ligament` is not in this PATH, so that only the run can say it.
+    script.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\necho "told $LIGAMENT_LIBRARY"\nexec {words}\n')
+    script.chmod(0o755)
+    ran = run_model(prefix, tmp_path, echoed(script, program(C / "echo.c")))
+    assert ran.status == 0, ran.output()
+    assert f"told {prefix}/lib/libligament.so.0" in ran.output()
 
 
 def test_a_library_that_is_not_there_or_not_ours_is_said(java, tmp_path):

@@ -7,8 +7,9 @@ use numpy::npyffi::flags;
 use numpy::npyffi::objects::{_PyArray_GET_ITEM_DATA, _PyDataType_GET_ITEM_DATA, PyArrayObject};
 use numpy::npyffi::{get_type_object, NpyTypes, PY_ARRAY_API};
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMemoryView};
 use std::ffi::{c_int, c_void};
 
 /// An array with names for its axes and a unit.
@@ -34,7 +35,15 @@ impl Array {
     #[pyo3(signature = (array, names=None, unit=None))]
     fn new(array: Bound<'_, PyAny>, names: Option<Vec<String>>, unit: Option<String>) -> PyResult<Array> {
         let py = array.py();
-        let array = PyModule::import(py, "numpy")?.call_method1("asarray", (array,))?;
+        if let Some((what, instead)) = what_is_lost(&array)? {
+            let text = format!("{what} cannot be the elements of an Array: give {instead}");
+            return Err(crate::errors::raise(py, "UnsendableError", text));
+        }
+        let over = if kind(&array) == ArrayKind::Other { over_others(&array)? } else { None };
+        let array = match over {
+            Some(over) => over,
+            None => PyModule::import(py, "numpy")?.call_method1("asarray", (array,))?,
+        };
         let names = names.unwrap_or_default();
         let ndim: usize = array.getattr("ndim")?.extract()?;
         if !names.is_empty() && names.len() != ndim {
@@ -88,6 +97,36 @@ impl Array {
         }
     }
 
+    /// The elements for other libraries, where they lie.
+    #[pyo3(signature = (**how))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        how: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.array.bind(py).call_method("__dlpack__", (), how)
+    }
+
+    fn __dlpack_device__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.array.bind(py).call_method0("__dlpack_device__")
+    }
+
+    /// The same by the buffer protocol.
+    ///
+    /// # Safety
+    /// The interpreter calls this, with a view to be filled in.
+    unsafe fn __getbuffer__(
+        slf: PyRef<'_, Self>,
+        view: *mut pyo3::ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        // SAFETY: as the caller promises; the view belongs to the NumPy array, which releases it.
+        match unsafe { pyo3::ffi::PyObject_GetBuffer(slf.array.as_ptr(), view, flags) } {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(slf.py())),
+        }
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mut text = format!("Array({}", self.array.bind(py).repr()?);
         if !self.names.is_empty() {
@@ -124,6 +163,35 @@ pub fn kind(object: &Bound<'_, PyAny>) -> ArrayKind {
             ArrayKind::Other
         }
     }
+}
+
+/// A NumPy array over the memory of something else, by the buffer protocol or DLPack; none if it has neither.
+pub fn over_others<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let numpy = PyModule::import(py, intern!(py, "numpy"))?;
+    if let Ok(view) = PyMemoryView::from(object) {
+        return numpy.call_method1(intern!(py, "asarray"), (view,)).map(Some);
+    }
+    if object.hasattr(intern!(py, "__dlpack__"))? {
+        return numpy.call_method1(intern!(py, "from_dlpack"), (object,)).map(Some);
+    }
+    Ok(None)
+}
+
+/// What of an object would be lost if it were taken for an array, and what to give in its place.
+pub fn what_is_lost(object: &Bound<'_, PyAny>) -> PyResult<Option<(String, &'static str)>> {
+    if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
+        let instead = "{\"data\": data.data, \"mask\": data.mask}, or data.filled(value)";
+        return Ok(Some(("a masked array (its mask would be lost)".to_owned(), instead)));
+    }
+    for class in object.get_type().mro() {
+        if class.getattr(intern!(object.py(), "__name__"))?.eq("DataFrame")? {
+            let instead = "its columns, {name: column.to_numpy() for name, column in data.items()}";
+            let name = object.get_type().name()?;
+            return Ok(Some((format!("a {name} (the names of its columns would be lost)"), instead)));
+        }
+    }
+    Ok(None)
 }
 
 /// Where an array's elements lie, copied out of the array object, which is kept as well.

@@ -1,7 +1,7 @@
 //! The instance as Python sees it. The Python half (`ligament/_instance.py`) derives from it and adds what Python
 //! does best: flags, logging, the hook for uncaught exceptions.
 
-use crate::array::{kind, parse_dtype, ArrayKind, NotPlaced, Placed};
+use crate::array::{kind, over_others, parse_dtype, ArrayKind, NotPlaced, Placed};
 use crate::errors::{self, raise, usage};
 use crate::from_wire::to_python;
 use crate::held::{Held, InUse};
@@ -11,13 +11,13 @@ use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
 use ligament_instance::{
-    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing,
-    Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
+    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Origin,
+    Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The compiled half of `ligament.Instance`.
 #[pyclass(module = "ligament._ligament", name = "_Instance", subclass, frozen)]
@@ -108,6 +108,7 @@ impl Instance {
     }
 
     fn message(&self, py: Python<'_>, received: Received) -> PyResult<Message> {
+        let origin = received.origin().clone();
         let settings = match received.settings {
             Some(inner) => Some(Py::new(py, Settings { inner })?.into_any()),
             None => None,
@@ -117,12 +118,8 @@ impl Instance {
             next_timestamp: received.next_timestamp,
             data: to_python(py, &received.data)?,
             settings,
+            origin,
         })
-    }
-
-    fn is_unconnected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
-        let core = self.core(py, &Call("is_connected"))?;
-        core.is_connected(port).map(|connected| !connected).map_err(|error| self.error(py, error))
     }
 
     fn give(
@@ -213,12 +210,14 @@ impl Instance {
     /// Joins the run. `ports` are pairs of operator and name, or None to take those of the model. `light` is what the
     /// scheduler of light components gives; the rest does not matter then.
     #[new]
-    #[pyo3(signature = (ports, dont_apply_overlay, light=None))]
+    #[pyo3(signature = (ports, dont_apply_overlay, light=None, ranks=0, threads=0))]
     fn new(
         py: Python<'_>,
         ports: Option<Vec<(String, String)>>,
         dont_apply_overlay: bool,
         light: Option<PyRefMut<'_, Lending>>,
+        ranks: u32,
+        threads: u32,
     ) -> PyResult<Instance> {
         if let Some(mut light) = light {
             return light.0.take().ok_or_else(|| usage(py, "this light component has an instance already"));
@@ -227,6 +226,7 @@ impl Instance {
         let flags = Flags { dont_apply_overlay };
         let made = py.detach(|| Core::with_options(ports.as_ref(), flags, "python"));
         let mut core = made.map_err(|error| errors::instance(py, error))?;
+        core.set_parallelism(Parallelism { ranks, threads });
         let raised = Arc::new(Mutex::new(None));
         watch_signals(&mut core, &raised);
         let name = core.name().to_owned();
@@ -347,12 +347,18 @@ impl Instance {
         default: Option<Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(default) = default {
-            if self.is_unconnected(py, port)? {
-                return Ok(default);
+        let wait = wait(py, timeout)?;
+        let received = match default {
+            None => self.next(py, port, slot, wait)?,
+            Some(default) => {
+                let received =
+                    self.detached(py, &Call("receive"), |core| core.receive_if_connected(port, slot, wait))?;
+                match received {
+                    Some(received) => received,
+                    None => return Ok(default),
+                }
             }
-        }
-        let received = self.next(py, port, slot, wait(py, timeout)?)?;
+        };
         Ok(Bound::new(py, self.message(py, received)?)?.into_any())
     }
 
@@ -376,7 +382,8 @@ impl Instance {
         self.receive(py, port, slot, default, timeout)
     }
 
-    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape.
+    /// Receives an array into the caller's own, which must be contiguous, of the same type and shape: a NumPy array, or what
+    /// has the buffer protocol or DLPack.
     #[pyo3(signature = (port, array, slot=None, timeout=None))]
     fn receive_into(
         &self,
@@ -392,10 +399,11 @@ impl Instance {
                 format!("{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"),
             )
         };
-        if kind(&array) == ArrayKind::Other {
-            return Err(unfit("this is no array"));
-        }
-        let mut into = Placed::of(&array).map_err(|not| match not {
+        let target = match kind(&array) {
+            ArrayKind::Other => over_others(&array)?.ok_or_else(|| unfit("this is no array"))?,
+            _ => array.clone(),
+        };
+        let mut into = Placed::of(&target).map_err(|not| match not {
             NotPlaced::Swapped => unfit("the array is in the other byte order"),
             NotPlaced::Unfit(what) => unfit(&format!("{what} cannot be received into")),
         })?;
@@ -422,6 +430,7 @@ impl Instance {
             next_timestamp: times.next_timestamp,
             data: array.unbind(),
             settings: None,
+            origin: Origin::default(),
         })
     }
 
@@ -440,7 +449,8 @@ impl Instance {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let named = ports.iter().map(port_and_slot).collect::<PyResult<Vec<_>>>()?;
-        let which = self.first_of(py, &named, wait(py, timeout)?)?;
+        let wait = wait(py, timeout)?;
+        let which = self.detached(py, &Call("wait_any"), |core| core.wait_any(&borrowed(&named), wait))?;
         Ok(ports[which].clone())
     }
 
@@ -453,26 +463,10 @@ impl Instance {
         timeout: Option<f64>,
     ) -> PyResult<(Bound<'py, PyAny>, Message)> {
         let named = ports.iter().map(port_and_slot).collect::<PyResult<Vec<_>>>()?;
-        let whole = wait(py, timeout)?;
-        let began = Instant::now();
-        loop {
-            let left = match whole {
-                Wait::Forever => Wait::Forever,
-                Wait::AtMost(time) => Wait::AtMost(time.saturating_sub(began.elapsed())),
-            };
-            let which = self.first_of(py, &named, left)?;
-            let (port, slot) = &named[which];
-            let received = {
-                let mut core = self.core(py, &Call("receive_any"))?;
-                core.receive_within(port, *slot, left)
-            };
-            match received {
-                Ok(received) => return Ok((ports[which].clone(), self.message(py, received)?)),
-                // It was the conduit's end: the others may have more.
-                Err(Error::Closed(_)) => {}
-                Err(error) => return Err(self.error(py, error)),
-            }
-        }
+        let wait = wait(py, timeout)?;
+        let (which, received) =
+            self.detached(py, &Call("receive_any"), |core| core.receive_any(&borrowed(&named), wait))?;
+        Ok((ports[which].clone(), self.message(py, received)?))
     }
 
     /// A setting's value; `kind` is the name of a type, or None for any. None comes back if it is not set.
@@ -526,7 +520,7 @@ impl Instance {
 
     /// Whether something is connected to the port.
     fn is_connected(&self, py: Python<'_>, port: &str) -> PyResult<bool> {
-        self.is_unconnected(py, port).map(|unconnected| !unconnected)
+        self.core(py, &Call("is_connected"))?.is_connected(port).map_err(|error| self.error(py, error))
     }
 
     /// Whether the port has slots.
@@ -572,11 +566,8 @@ impl Instance {
     }
 }
 
-impl Instance {
-    fn first_of(&self, py: Python<'_>, ports: &[(String, Option<u32>)], wait: Wait) -> PyResult<usize> {
-        let ports: Vec<(&str, Option<u32>)> = ports.iter().map(|(name, slot)| (name.as_str(), *slot)).collect();
-        self.detached(py, &Call("wait_any"), |core| core.wait_any(&ports, wait))
-    }
+fn borrowed(ports: &[(String, Option<u32>)]) -> Vec<(&str, Option<u32>)> {
+    ports.iter().map(|(name, slot)| (name.as_str(), *slot)).collect()
 }
 
 /// Why something that is no message is not sent.

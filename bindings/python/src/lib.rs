@@ -36,7 +36,7 @@ mod _ligament {
     #[pymodule_export]
     use super::model::{Model, Problem};
     #[pymodule_export]
-    use super::run::{die_with_parent, raise_open_files, Prepared};
+    use super::run::{die_with_parent, installed_below, raise_open_files, Prepared};
     #[pymodule_export]
     use super::settings::{parse_assignment, Settings};
 

@@ -1,5 +1,8 @@
 //! A message as Python code makes and gets it.
 
+use crate::array::{kind, parse_dtype, Array, ArrayKind, NotPlaced, Placed};
+use crate::errors;
+use ligament_instance::{Expected, Origin};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -23,6 +26,7 @@ pub struct Message {
     pub data: Py<PyAny>,
     #[pyo3(get, set)]
     pub settings: Option<Py<PyAny>>,
+    pub origin: Origin,
 }
 
 /// The time of the next message. A value is most often given in its place where `data=` was forgotten.
@@ -48,7 +52,35 @@ impl Message {
         settings: Option<Py<PyAny>>,
     ) -> PyResult<Message> {
         let next_timestamp = next_timestamp.map(|given| next_time(&given)).transpose()?;
-        Ok(Message { timestamp, next_timestamp, data: data.unwrap_or_else(|| py.None()), settings })
+        let data = data.unwrap_or_else(|| py.None());
+        Ok(Message { timestamp, next_timestamp, data, settings, origin: Origin::default() })
+    }
+
+    /// The data as a NumPy array, if it is what is expected. What is None is open, also an extent in `shape`.
+    #[pyo3(signature = (dtype=None, ndim=None, shape=None))]
+    fn array<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        ndim: Option<usize>,
+        shape: Option<Vec<Option<u64>>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = dtype.map(|dtype| parse_dtype(&dtype)).transpose()?;
+        let expected = Expected { dtype, ndim, shape: shape.as_deref() };
+        let data = self.data.bind(py);
+        let array =
+            data.cast::<Array>().map_or_else(|_| data.clone(), |named| named.get().array.bind(py).clone());
+        let came = match (kind(&array), data.get_type().name()) {
+            (ArrayKind::Other, Ok(name)) => format!("something of type {name}"),
+            (ArrayKind::Other, Err(_)) => "something".to_owned(),
+            _ => match Placed::of(&array) {
+                Ok(placed) if expected.fits(placed.dtype, placed.shape()) => return Ok(array),
+                Ok(placed) => format!("an array of {} with shape {:?}", placed.dtype.name(), placed.shape()),
+                Err(NotPlaced::Swapped) => "an array in the other byte order".to_owned(),
+                Err(NotPlaced::Unfit(what)) => what,
+            },
+        };
+        Err(errors::instance(py, expected.unmet(&came, &self.origin)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

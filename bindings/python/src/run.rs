@@ -171,6 +171,13 @@ pub fn raise_open_files() {
     ligament_launch::raise_open_files();
 }
 
+/// Says below which prefix the package was installed.
+#[pyfunction]
+#[pyo3(name = "_installed_below")]
+pub fn installed_below(prefix: PathBuf) {
+    ligament_launch::installed_below(prefix);
+}
+
 /// Has this process die with the thread that forked it. False if that has ended already.
 #[pyfunction]
 #[pyo3(name = "_die_with_parent")]

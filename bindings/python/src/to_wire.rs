@@ -1,7 +1,7 @@
 //! Python's values on their way into a message: first into a tree that owns or keeps what it points to, so that the
 //! interpreter can be let go while the message is stored, then into the core's borrowed form.
 
-use crate::array::{kind, Array, ArrayKind, NotPlaced, Placed};
+use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, NotPlaced, Placed};
 use crate::errors::raise;
 use crate::loan::Loan;
 use crate::settings::Settings;
@@ -157,8 +157,7 @@ fn unfit_but(what: impl Into<String>, instead: &'static str) -> Refused {
 
 /// What can be sent in place of an object of this class, or of an array of this dtype, as far as that is known.
 fn instead_of(name: &str) -> Option<&'static str> {
-    const KNOWN: [(&[&str], &str); 14] = [
-        (&["DataFrame"], "its columns, {name: column.to_numpy() for name, column in data.items()}"),
+    const KNOWN: [(&[&str], &str); 13] = [
         (&["Series", "Index"], "data.to_numpy(), of a dtype of numbers"),
         (&["set", "frozenset"], "a list, sorted(data)"),
         (&["datetime", "date", "time"], "text, data.isoformat(), or seconds, data.timestamp()"),
@@ -261,9 +260,10 @@ fn map<'py>(
 }
 
 fn array(object: &Bound<'_, PyAny>, names: Vec<String>, unit: Option<String>) -> Result<Node, Refused> {
-    if kind(object) == ArrayKind::Derived && object.hasattr(intern!(object.py(), "mask"))? {
-        let instead = "{\"data\": data.data, \"mask\": data.mask}, or data.filled(value)";
-        return Err(unfit_but("a masked array (its mask would be lost)", instead));
+    if kind(object) == ArrayKind::Derived {
+        if let Some((what, instead)) = what_is_lost(object)? {
+            return Err(unfit_but(what, instead));
+        }
     }
     match Placed::of(object) {
         Ok(placed) => Ok(Node::Array(Box::new(ArrayNode { placed, names, unit }))),
@@ -295,9 +295,12 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         return Ok(Node::Complex(value.real(), value.imag()));
     }
     if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() {
-        let buffer = PyBuffer::<u8>::get(object)
-            .map_err(|_| unfit("a memoryview of something else than bytes (use numpy.asarray)"))?;
-        return Ok(Node::Copied(buffer.to_vec(py)?));
+        // A view of other elements than bytes is an array.
+        if let Ok(buffer) = PyBuffer::<u8>::get(object) {
+            if buffer.dimensions() == 1 {
+                return Ok(Node::Copied(buffer.to_vec(py)?));
+            }
+        }
     }
     if object.is_instance_of::<Loan>() {
         return Err(unfit("a loan inside something else (send it as the data itself)"));
@@ -308,14 +311,16 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         if !item.get_type().is(object.get_type()) {
             return node(&item, depth);
         }
-    } else if class_name(object) == "DataFrame" {
-        // It could become an array, but one without its columns' names, and often of objects.
+    } else if let Some((what, instead)) = what_is_lost(object)? {
+        return Err(unfit_but(what, instead));
     } else if object.hasattr(intern!(py, "__array__"))? {
         return array(&numpy.call_method1(intern!(py, "asarray"), (object,))?, Vec::new(), None);
     } else if let Ok(mapping) = object.cast::<PyMapping>() {
         let items = mapping.items()?;
         let pairs: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = items.extract()?;
         return map(pairs.into_iter(), depth);
+    } else if let Some(over) = over_others(object)? {
+        return array(&over, Vec::new(), None);
     }
     let name = class_name(object);
     let instead = if object.hasattr(intern!(py, "__dataclass_fields__"))? {

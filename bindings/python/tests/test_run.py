@@ -1,6 +1,7 @@
 """Whole runs from a script: every call of an instance, as a user makes them."""
 
 import time
+from array import array
 
 import numpy as np
 import pytest
@@ -121,6 +122,11 @@ def test_receive_into_fills_the_callers_array(run_in):
             instance.send("question", Message(0.0, data=np.zeros(3)))
             with pytest.raises(ligament.UnexpectedError, match="float64 with shape"):
                 instance.receive_into("answer", np.zeros(4))
+            # What has the buffer protocol will do; NumPy's is only one that has it.
+            for into in [array("d", [0.0] * 3), memoryview(bytearray(24)).cast("d"), Array(np.zeros(3), unit="K")]:
+                instance.send("question", Message(0.0, data=np.arange(3.0)))
+                assert instance.receive_into("answer", into).data is into
+                assert np.array_equal(np.asarray(into), np.arange(3.0))
             read_only = np.zeros(3)
             read_only.flags.writeable = False
             for unfit in [read_only, np.zeros(6)[::2], [0.0] * 3]:
@@ -128,6 +134,41 @@ def test_receive_into_fills_the_callers_array(run_in):
                     instance.receive_into("answer", unfit)
 
     run_in(dialogue(), {"asker": asker, "teller": serve(lambda data: data)})
+
+
+def test_an_array_that_is_not_what_was_expected_is_named_with_port_and_sender(run_in):
+    def asker():
+        instance = Instance(ranks=2, threads=3)
+        while instance.reuse_instance():
+            instance.send("question", Message(0.0, data=np.zeros((2, 3))))
+            message = instance.receive("answer")
+            assert message.array(dtype=float, shape=(None, 3)) is message.data
+            words = r'float64 with shape \[2, 3\] came on port "answer" from teller\.answer, where an array'
+            with pytest.raises(ligament.UnexpectedError, match=words + " of int32 was expected"):
+                message.array(dtype="int32")
+            with pytest.raises(ligament.UnexpectedError, match=words + " with 1 dimension was expected"):
+                message.array(ndim=1)
+            instance.send("question", Message(0.0, data="text"))
+            words = r'came on port "answer" from teller\.answer, where an array of float64 with shape \[4\] was expected'
+            with pytest.raises(ligament.UnexpectedError, match="text " + words):
+                instance.receive_into("answer", np.zeros(4))
+
+    run_in(dialogue(), {"asker": asker, "teller": serve(lambda data: data)})
+
+
+def test_an_exception_out_of_the_library_is_reported_with_the_line_of_the_code(run_in):
+    def sender():
+        instance = Instance()
+        while instance.reuse_instance():
+            instance.get_setting("absent", "int")
+
+    def receiver():
+        instance = Instance()
+        while instance.reuse_instance():
+            pass
+
+    with pytest.raises(ligament.RunError, match=r"absent.* \(\S*test_run\.py:\d+, in sender\)"):
+        run_in(pipe(), {"sender": sender, "receiver": receiver})
 
 
 def test_large_arrays_come_whole_into_an_array_however_they_are_received(run_in):
@@ -391,6 +432,7 @@ def test_what_is_not_there_is_named(run_in):
             assert instance.is_connected("out") and not instance.is_connected("unused")
             instance.send("unused", Message(0.0, data="into nowhere"))
             assert instance.list_ports() == {Operator.O_F: ["out", "unused"]}
+            instance.send("out", Message(0.0))
         assert instance.is_over
         with pytest.raises(UsageError, match="over"):
             instance.send("out", Message(0.0))
@@ -399,6 +441,9 @@ def test_what_is_not_there_is_named(run_in):
         instance = Instance({Operator.F_INIT: ["in", "extra"]})
         while instance.reuse_instance():
             assert instance.receive("extra", default="nothing") == "nothing"
+            assert instance.receive("in", default="nothing").data is None
+            with pytest.raises(UsageError, match="no port"):
+                instance.receive("none", default="nothing")
 
     model = Model("pipe")
     model.add("sender", ports={"O_F": ["out", "unused"]})

@@ -1,9 +1,11 @@
 """What becomes of values on their way through a message."""
 
 import collections
+import ctypes
 import dataclasses
 import datetime
 import decimal
+from array import array as buffer
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +101,47 @@ def test_what_has_dunder_array_is_sent_as_one():
     assert same(_round_trip(Field()), np.arange(3.0))
 
 
+class OnlyDlpack:
+    """Stands for a tensor of another library: nothing but DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize(
+    ("value", "array"),
+    [
+        (OnlyDlpack(np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3)),
+        (buffer("d", [1, 2, 3]), np.array([1.0, 2.0, 3.0])),
+        (buffer("i", [4, 5]), np.array([4, 5], "int32")),
+        ((ctypes.c_float * 2)(0.5, 1.5), np.array([0.5, 1.5], "float32")),
+        (memoryview(np.arange(4.0)), np.arange(4.0)),
+        (memoryview(np.arange(6, dtype="uint8").reshape(2, 3)), np.arange(6, dtype="uint8").reshape(2, 3)),
+        (Array(buffer("h", [1, 2]), unit="m"), Array(np.array([1, 2], "int16"), unit="m")),
+        (Array(OnlyDlpack(np.ones(2)), names=["x"]), Array(np.ones(2), names=["x"])),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_has_dlpack_or_the_buffer_protocol_is_sent_as_an_array(value, array):
+    assert same(_round_trip(value), array)
+
+
+def test_a_received_array_with_names_can_be_handed_to_others_as_a_plain_one_can():
+    back = _round_trip(Array(np.arange(12.0).reshape(3, 4), names=["x", "y"]))
+    assert np.array_equal(np.from_dlpack(back), np.arange(12.0).reshape(3, 4))
+    view = memoryview(back)
+    assert (view.shape, view.format, view.readonly) == ((3, 4), "d", True)
+    assert np.asarray(view).ctypes.data == back.array.ctypes.data, "nothing is copied"
+    del back
+    assert view[2, 3] == 11.0, "the view keeps the memory"
+
+
 @pytest.mark.parametrize(
     ("value", "what"),
     [
@@ -128,15 +171,43 @@ class DataFrame:
         return np.array([object()])
 
 
+class GeoDataFrame(DataFrame):
+    """Stands for one that is derived from it."""
+
+
 @dataclasses.dataclass
 class Cell:
     x: float
+
+
+@pytest.mark.parametrize("value", [np.ma.masked_array([1.0], [True]), DataFrame(), GeoDataFrame()], ids=lambda v: type(v).__name__)
+def test_what_would_lose_something_becomes_no_array_with_names_either(value):
+    with pytest.raises(UnsendableError, match="would be lost"):
+        Array(value)
+
+
+def test_an_array_is_taken_with_what_is_expected_of_it():
+    message = ligament.Message(0.0, data=np.zeros((3, 4)))
+    for expected in [{}, {"dtype": float}, {"ndim": 2}, {"shape": (3, None)}, {"dtype": "float64", "shape": [3, 4]}]:
+        assert message.array(**expected) is message.data
+    named = Array(np.zeros(3), unit="m")
+    assert ligament.Message(0.0, data=named).array(ndim=1) is named.array
+    came = r"an array of float64 with shape \[3, 4\], where "
+    for expected, words in [
+        ({"dtype": "int32"}, "an array of int32 was expected"), ({"ndim": 1}, "an array with 1 dimension was expected"),
+        ({"shape": (None, 3)}, r"an array with shape \[any, 3\] was expected"),
+    ]:  # fmt: skip
+        with pytest.raises(ligament.UnexpectedError, match=came + words):
+            message.array(**expected)
+    with pytest.raises(ligament.UnexpectedError, match="something of type str, where an array was expected"):
+        ligament.Message(0.0, data="text").array()
 
 
 @pytest.mark.parametrize(
     ("value", "instead"),
     [
         (DataFrame(), "column.to_numpy()"),
+        (GeoDataFrame(), "column.to_numpy()"),
         ({1, 2}, "sorted(data)"),
         (np.array([object()]), "data.astype(float)"),
         (np.array(["a"]), "data.tolist()"),

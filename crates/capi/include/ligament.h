@@ -37,7 +37,7 @@
 #define LIG_ABI_MAJOR 0
 
 // The second number of the C ABI's version: it grows with what is added.
-#define LIG_ABI_MINOR 1
+#define LIG_ABI_MINOR 2
 
 // The type of an array's elements.
 LIG_ENUM(lig_dtype) {
@@ -202,6 +202,11 @@ typedef struct {
     uint64_t flags;
     // The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     const char *language;
+    // How many processes the instance is, as MPI starts them; 0 if that is not said. The library keeps it, and does nothing
+    // with it yet: one of the processes joins the run, for all of them.
+    uint32_t ranks;
+    // How many threads each of its processes has; 0 if that is not said. It is kept likewise.
+    uint32_t threads;
 } lig_instance_options;
 
 // What went wrong, for people: what, where, and what to do. It belongs to the caller, and every function that
@@ -331,6 +336,23 @@ typedef struct {
     // Bytes.
     size_t size;
 } lig_string;
+
+// What an array is expected to be. What is zero is open, and so is all of it where NULL stands instead:
+// `lig_expected e = {.size = sizeof e, .dtype = LIG_FLOAT64, .has_ndim = true, .ndim = 2};`
+typedef struct {
+    // `sizeof(lig_expected)`
+    size_t size;
+    // The type of the elements; 0 for any.
+    lig_dtype dtype;
+    // How many dimensions: 0 (one element) to 8. Only if `has_ndim` or `has_shape`.
+    uint32_t ndim;
+    // Whether the number of dimensions is expected.
+    bool has_ndim;
+    // Whether the shape is expected, and with it the number of dimensions.
+    bool has_shape;
+    // The extent of each dimension; below 0 for any. Only if `has_shape`.
+    int64_t shape[LIG_MAX_DIMS];
+} lig_expected;
 
 // A submodel as functions, which get `user` back. None may be NULL. They return `LIG_OK`, or what went wrong, and then
 // write into `error`. The instance can be used in them (but for `is_done`, which only looks), by one thread at a time and
@@ -704,6 +726,16 @@ lig_status lig_receive(lig_instance *instance,
                        lig_message **message,
                        lig_error *error);
 
+// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for inputs for
+// which the code has a value of its own.
+//
+// All pointers are valid; `options` and `error` may be NULL.
+lig_status lig_receive_if_connected(lig_instance *instance,
+                                    const char *port,
+                                    const lig_receive_options *options,
+                                    lig_message **message,
+                                    lig_error *error);
+
 // Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 // strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
 // stays element (i, j). `times` may be NULL.
@@ -742,6 +774,20 @@ lig_status lig_wait_any(lig_instance *instance,
                         size_t *which,
                         lig_error *error);
 
+// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that ends is
+// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+//
+// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+//
+// All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
+lig_status lig_receive_any(lig_instance *instance,
+                           const lig_port_slot *ports,
+                           size_t count,
+                           const lig_receive_options *options,
+                           size_t *which,
+                           lig_message **message,
+                           lig_error *error);
+
 // Frees a message, and gives back the memory that its arrays are in. NULL is allowed.
 //
 // `message` is NULL, or was received and not freed.
@@ -757,7 +803,7 @@ const lig_value *lig_message_value(const lig_message *message);
 
 // A message's array, in place. It lives as long as the message.
 //
-// `LIG_ERR_UNEXPECTED` if the message holds something else.
+// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` can ask for more.
 lig_status lig_message_array(const lig_message *message, lig_array_view *view, lig_error *error);
 
 // The overlay of settings that came with a message, as a map, which lives as long as the message. NULL unless the
@@ -827,6 +873,26 @@ lig_status lig_value_array_unit(const lig_value *value, lig_string *text, lig_er
 lig_status lig_value_settings(const lig_value *value,
                               lig_value **map,
                               lig_error *error);
+
+// An array, in place, if it is what is expected: the value of `message`, or `value`, which is a part of that message. For
+// a value that is part of no message `message` is NULL. The array lives as long as the message or value.
+//
+// `LIG_ERR_UNEXPECTED` if it is another array, or none; the text names the port and slot on which the message came, the
+// instance that sent it, what came and what was expected.
+//
+// All pointers are valid; `message` or `value` (not both), `expected` and `error` may be NULL.
+lig_status lig_expect_array(const lig_message *message,
+                            const lig_value *value,
+                            const lig_expected *expected,
+                            lig_array_view *view,
+                            lig_error *error);
+
+// Where a message came from, in words for errors: `port "in[2]" from micro[2].out`. It lives as long as the message; no
+// text for NULL.
+//
+// `message` is NULL or valid; `origin` is writable, or NULL, which is let be.
+void lig_message_origin(const lig_message *message,
+                        lig_string *origin);
 
 // Frees a value that was built, with all that is in it. NULL is allowed.
 //

@@ -222,7 +222,7 @@ fn reserved(value: u32) -> Error {
 }
 
 #[cold]
-fn too_many_dims(ndim: u32) -> Error {
+pub(crate) fn too_many_dims(ndim: u32) -> Error {
     Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))
 }
 

@@ -6,7 +6,7 @@ use crate::ports::lig_port;
 use crate::send::SpareLoans;
 use crate::settings::HandedOut;
 use crate::status::{complain, guard, guard_or, lig_error, lig_status, name, null, out, wanted};
-use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Ports, Turn};
+use ligament_instance::{Call, Error, Flags, InCall, Instance, LogLevel, Parallelism, Ports, Turn};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CString};
@@ -164,6 +164,11 @@ pub struct lig_instance_options {
     pub flags: u64,
     /// The language of the code, for the run's records, such as "fortran"; NULL for C. It is read during the call.
     pub language: *const c_char,
+    /// How many processes the instance is, as MPI starts them; 0 if that is not said. The library keeps it, and does nothing
+    /// with it yet: one of the processes joins the run, for all of them.
+    pub ranks: u32,
+    /// How many threads each of its processes has; 0 if that is not said. It is kept likewise.
+    pub threads: u32,
 }
 
 // SAFETY: numbers and nullable pointers, beginning with the size.
@@ -191,7 +196,8 @@ pub unsafe extern "C" fn lig_instance_create(
         let options = unsafe { read(options) }?;
         let ports = unsafe { declared(&options) }?;
         let flags = flags(options.flags)?;
-        let core = Instance::with_options(ports.as_ref(), flags, unsafe { language(&options) }?)?;
+        let mut core = Instance::with_options(ports.as_ref(), flags, unsafe { language(&options) }?)?;
+        core.set_parallelism(options.parallelism());
         let core = Box::into_raw(Box::new(core));
         // SAFETY: just made; freed with the handle, or here.
         let handle = match lig_instance::of(unsafe { &*core }, core, true) {
@@ -204,6 +210,13 @@ pub unsafe extern "C" fn lig_instance_create(
         place.write(Box::into_raw(Box::new(handle)));
         Ok(())
     })
+}
+
+impl lig_instance_options {
+    /// How many ranks and threads it has.
+    pub(crate) fn parallelism(&self) -> Parallelism {
+        Parallelism { ranks: self.ranks, threads: self.threads }
+    }
 }
 
 /// What the instance asks for.

@@ -21,6 +21,8 @@ mod receive;
 mod message;
 mod values;
 
+mod expected;
+
 mod builders;
 mod submodel;
 

@@ -159,8 +159,11 @@ pub unsafe extern "C" fn lig_run_light(light: *const lig_light, error: *mut lig_
         let ports = unsafe { declared(&options) }?;
         let flags = flags(options.flags)?;
         let language = unsafe { language(&options) }?;
-        run_light_with(ports.as_ref(), flags, language, |core| unsafe {
-            member(&light, &submodel, core, &failed)
+        let parallelism = options.parallelism();
+        run_light_with(ports.as_ref(), flags, language, |core| {
+            core.set_parallelism(parallelism);
+            // SAFETY: as above.
+            unsafe { member(&light, &submodel, core, &failed) }
         })
     });
     failed.get().unwrap_or(status as lig_status_code)

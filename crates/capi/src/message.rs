@@ -97,6 +97,16 @@ impl MessagePool {
         self.take_another()
     }
 
+    /// A message of the pool that is this one, for the caller.
+    pub fn give(&mut self, message: Message) -> *mut lig_message {
+        let taken = self.take();
+        // SAFETY: nobody else has it until it is given to the caller.
+        let content = unsafe { taken.as_ref().content() };
+        content.message = message;
+        content.complete();
+        taken.as_ptr()
+    }
+
     #[cold]
     fn take_another(&mut self) -> NonNull<lig_message> {
         for (i, &message) in self.messages.iter().enumerate() {
@@ -160,7 +170,7 @@ pub(crate) unsafe fn free(message: NonNull<lig_message>) {
 /// # Safety
 /// `message` is NULL or valid for `'a`.
 #[inline]
-unsafe fn received<'a>(message: *const lig_message) -> Result<&'a Content, Error> {
+pub(crate) unsafe fn received<'a>(message: *const lig_message) -> Result<&'a Content, Error> {
     // SAFETY: as the caller promises; while the message is the caller's its content does not change.
     unsafe { message.as_ref().map(|message| &*message.content.get()) }.ok_or_else(|| null("message"))
 }
@@ -210,7 +220,7 @@ pub unsafe extern "C" fn lig_message_value(message: *const lig_message) -> *cons
 
 /// A message's array, in place. It lives as long as the message.
 ///
-/// `LIG_ERR_UNEXPECTED` if the message holds something else.
+/// `LIG_ERR_UNEXPECTED` if the message holds something else. `lig_expect_array` can ask for more.
 ///
 /// # Safety
 /// All pointers are valid; `error` may be NULL.

@@ -49,6 +49,33 @@ pub unsafe extern "C" fn lig_receive(
     })
 }
 
+/// As `lig_receive`; where nothing is connected to the port that is no error, and `message` is set to NULL: for inputs for
+/// which the code has a value of its own.
+///
+/// # Safety
+/// All pointers are valid; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_receive_if_connected(
+    instance: *mut lig_instance,
+    port: *const c_char,
+    options: *const lig_receive_options,
+    message: *mut *mut lig_message,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let place = unsafe { out(message, "message") }?;
+        place.write(std::ptr::null_mut());
+        let options = unsafe { read(options) }?;
+        let port = unsafe { port_name(port) }?;
+        let wait = options.wait()?;
+        let mut instance = unsafe { used(instance, &Call("lig_receive_if_connected")) }?;
+        if let Some(came) = instance.receive_if_connected(port, options.slot(), wait)? {
+            place.write(instance.own.messages.give(came));
+        }
+        Ok(())
+    })
+}
+
 /// Receives an array into the caller's memory. `into` says which type and shape must come and where it goes; its
 /// strides must be NULL. An array that comes in the other order is rearranged to that of `into`, so that element (i, j)
 /// stays element (i, j). `times` may be NULL.
@@ -149,22 +176,59 @@ pub unsafe extern "C" fn lig_wait_any(
 ) -> lig_status {
     guard(error, || {
         let place = unsafe { out(which, "which") }?;
-        if ports.is_null() || count == 0 {
-            return Err(Error::Usage("there are no ports to wait for".into()));
-        }
-        if count > MAX_PORTS {
-            return Err(Error::Usage(format!(
-                "{count} ports are too many to wait for; {MAX_PORTS} are the most"
-            )));
-        }
         let options = unsafe { read(options) }?;
-        let ports = unsafe { std::slice::from_raw_parts(ports, count) }
-            .iter()
-            .map(|entry| {
-                Ok((unsafe { name(entry.port, "a port") }?, (entry.has_slot != 0).then_some(entry.slot)))
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
+        let ports = unsafe { slots(ports, count) }?;
         place.write(unsafe { used(instance, &Call("lig_wait_any")) }?.wait_any(&ports, options.wait()?)?);
         Ok(())
     })
+}
+
+/// Receives from whichever of several ports is first; `which` is set to its place among `ports`. A conduit that ends is
+/// passed over for as long as another one may bring something. Of `options` only the timeout matters.
+///
+/// `LIG_ERR_CLOSED` if all of them have ended; else as `lig_receive`.
+///
+/// # Safety
+/// All pointers are valid, `ports` for `count` entries; `options` and `error` may be NULL.
+#[no_mangle]
+pub unsafe extern "C" fn lig_receive_any(
+    instance: *mut lig_instance,
+    ports: *const lig_port_slot,
+    count: usize,
+    options: *const lig_receive_options,
+    which: *mut usize,
+    message: *mut *mut lig_message,
+    error: *mut lig_error,
+) -> lig_status {
+    guard(error, || {
+        let (place, given) = (unsafe { out(which, "which") }?, unsafe { out(message, "message") }?);
+        given.write(std::ptr::null_mut());
+        let options = unsafe { read(options) }?;
+        let ports = unsafe { slots(ports, count) }?;
+        let wait = options.wait()?;
+        let mut instance = unsafe { used(instance, &Call("lig_receive_any")) }?;
+        let (at, came) = instance.receive_any(&ports, wait)?;
+        place.write(at);
+        given.write(instance.own.messages.give(came));
+        Ok(())
+    })
+}
+
+/// The ports that a caller waits for.
+///
+/// # Safety
+/// `ports` is NULL, or has `count` entries that live for `'a`.
+unsafe fn slots<'a>(ports: *const lig_port_slot, count: usize) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
+    if ports.is_null() || count == 0 {
+        return Err(Error::Usage("there are no ports to wait for".into()));
+    }
+    if count > MAX_PORTS {
+        return Err(Error::Usage(format!("{count} ports are too many to wait for; {MAX_PORTS} are the most")));
+    }
+    // SAFETY: as the caller promises.
+    let entries = unsafe { std::slice::from_raw_parts(ports, count) }.iter();
+    entries
+        // SAFETY: each name ends with a NUL.
+        .map(|entry| Ok((unsafe { name(entry.port, "a port") }?, (entry.has_slot != 0).then_some(entry.slot))))
+        .collect()
 }

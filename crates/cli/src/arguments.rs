@@ -47,6 +47,11 @@ enum Command {
     /// Say everything that is wrong with a model, without running it.
     Check(Check),
     Play(crate::play::Play),
+    /// Make a directory with a code, or a model, to begin with.
+    ///
+    /// `ligament new submodel --language c NAME`, `ligament new macro …`, `ligament new model NAME`. What is there compiles
+    /// and passes its test (`make test`) as it is. Nothing is overwritten.
+    New(crate::new::New),
     #[command(hide = true)]
     PlayPart(crate::play::PlayPart),
     /// Show how a run stands: who computes, who waits for whom.
@@ -363,6 +368,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Agent(agent) => crate::agent::agent(&agent),
         Command::Check(check) => crate::check::check(&check),
         Command::Play(play) => crate::play::play(&play),
+        Command::New(new) => crate::new::new(&new),
         Command::PlayPart(part) => crate::play::part(&part),
         Command::Status(status) => crate::client::status(&status),
         Command::Runs(runs) => crate::runs::runs(&runs),

@@ -15,6 +15,7 @@ mod job;
 mod launched;
 mod limits;
 mod logs;
+mod new;
 mod pages;
 mod peek;
 mod places;

@@ -50,6 +50,15 @@ pub struct Flags {
     pub dont_apply_overlay: bool,
 }
 
+/// How many ranks and threads an instance has. Zero where that was not said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Parallelism {
+    /// Processes that are one instance together, as MPI starts them.
+    pub ranks: u32,
+    /// Threads of each of them.
+    pub threads: u32,
+}
+
 /// An instance of a component in a running model. It belongs to one thread at a time.
 pub struct Instance {
     pub(crate) endpoint: Transport,
@@ -61,6 +70,7 @@ pub struct Instance {
     pub(crate) overlays: Overlays,
     asked: Option<Asked>,
     pub(crate) flags: Flags,
+    parallelism: Parallelism,
     pub(crate) order: OrderWatch,
     /// Messages on `F_INIT` ports, received by `reuse_instance` for the calls that follow; by port and slot.
     pub(crate) initial: HashMap<(usize, usize), Message>,
@@ -176,6 +186,7 @@ impl Instance {
             overlays: Overlays::default(),
             asked: common.asked.clone(),
             flags: common.flags,
+            parallelism: Parallelism::default(),
             order: OrderWatch::new(),
             initial: HashMap::new(),
             looping: false,
@@ -202,6 +213,17 @@ impl Instance {
     /// The name of the run.
     pub fn run_name(&self) -> &str {
         &self.run
+    }
+
+    /// Says how many ranks and threads this instance has. It is kept, and changes nothing yet: an instance of several ranks
+    /// takes part by one of them.
+    pub fn set_parallelism(&mut self, parallelism: Parallelism) {
+        self.parallelism = parallelism;
+    }
+
+    /// How many ranks and threads the code has said that this instance has.
+    pub fn parallelism(&self) -> Parallelism {
+        self.parallelism
     }
 
     /// Whether to go through the execution loop (again). Where `F_INIT` ports are connected, waits for a message

@@ -16,6 +16,7 @@
 mod transport;
 
 mod error;
+mod expected;
 mod head;
 mod identity;
 mod instance;
@@ -34,7 +35,8 @@ mod sys;
 mod turn;
 
 pub use error::Error;
-pub use instance::{Flags, Instance, LogLevel};
+pub use expected::{Expected, Origin};
+pub use instance::{Flags, Instance, LogLevel, Parallelism};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
 pub use light::{run_light, run_light_with};

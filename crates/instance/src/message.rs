@@ -1,6 +1,7 @@
 //! What goes through a port: messages out, messages in, loans, and arrays to receive into.
 
 use crate::error::Error;
+use crate::expected::{Expected, Origin};
 use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
 use ligament_wire::{Array, ArrayRef, DType, Order, Value, ValueRef};
@@ -56,12 +57,19 @@ pub struct Message {
     pub data: Value,
     /// The settings overlay that came with it, where the instance asked not to have it applied.
     pub settings: Option<Settings>,
+    pub(crate) origin: Origin,
 }
 
 impl Default for Message {
     /// A message of nothing at time 0.
     fn default() -> Message {
-        Message { timestamp: 0.0, next_timestamp: None, data: Value::None, settings: None }
+        Message {
+            timestamp: 0.0,
+            next_timestamp: None,
+            data: Value::None,
+            settings: None,
+            origin: Origin::default(),
+        }
     }
 }
 
@@ -75,11 +83,24 @@ impl Message {
     ///
     /// # Errors
     /// `Unexpected` if it is something else.
+    #[inline]
     pub fn array(&self) -> Result<&Array, Error> {
-        match &self.data {
-            Value::Array(array) => Ok(array),
-            other => Err(Error::Unexpected(format!("the message holds {}, not an array", kind_of(other)))),
-        }
+        self.array_as(&Expected::default())
+    }
+
+    /// Its data as an array of which something is expected.
+    ///
+    /// # Errors
+    /// `Unexpected` if it is something else, or another array than that; the text names port and sender, what came and
+    /// what was expected.
+    #[inline]
+    pub fn array_as(&self, expected: &Expected<'_>) -> Result<&Array, Error> {
+        expected.array_of(&self.data, &self.origin)
+    }
+
+    /// Where it came from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 }
 
@@ -143,32 +164,27 @@ pub struct ArrayMut<'a> {
 }
 
 impl ArrayMut<'_> {
-    /// Copies `array` here, but for the first bytes, if they are `there` already.
+    /// Copies the array of a message here, but for the first bytes, if they are `there` already.
     ///
     /// # Errors
     /// `Unexpected` if type or shape differ; nothing is written then.
     #[inline]
-    pub(crate) fn fill_from(&mut self, array: &Array, there: usize) -> Result<(), Error> {
+    pub(crate) fn fill_from(&mut self, message: &Message, there: usize) -> Result<(), Error> {
+        let Value::Array(array) = &message.data else { return self.fill_otherwise(message) };
         let same_layout = array.order() == self.order || self.shape.len() < 2;
         let plain = array.own_strides().is_none() && same_layout && array.data().len() == self.data.len();
         if plain && array.dtype() == self.dtype && array.shape() == self.shape {
             copy_in_pieces(&mut self.data[there..], &array.data()[there..], |_| ());
             return Ok(());
         }
-        self.fill_otherwise(array)
+        self.fill_otherwise(message)
     }
 
     #[cold]
-    fn fill_otherwise(&mut self, array: &Array) -> Result<(), Error> {
-        if array.dtype() != self.dtype || array.shape() != self.shape {
-            return Err(Error::Unexpected(format!(
-                "an array of {} with shape {:?} came, where one of {} with shape {:?} was to be received into",
-                array.dtype().name(),
-                array.shape(),
-                self.dtype.name(),
-                self.shape
-            )));
-        }
+    fn fill_otherwise(&mut self, message: &Message) -> Result<(), Error> {
+        let shape: Vec<Option<u64>> = self.shape.iter().copied().map(Some).collect();
+        let expected = Expected { dtype: Some(self.dtype), ndim: None, shape: Some(&shape) };
+        let array = message.array_as(&expected)?;
         if array.nbytes() != self.data.len() as u64 {
             return Err(Error::Usage(format!(
                 "shape {:?} of {} takes {} bytes, but the array to receive into has {}",

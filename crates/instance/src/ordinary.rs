@@ -119,13 +119,14 @@ impl Instance {
     /// Receives a message, if it comes soon.
     #[inline(always)]
     pub(crate) fn receive_ordinary(&mut self, port: impl PortName, message: &mut Message) -> bool {
-        let Some((_, channel)) = self.ordinary_source(port) else { return false };
+        let Some((port, channel)) = self.ordinary_source(port) else { return false };
         let Transport::Own(endpoint) = &mut self.endpoint else { return false };
         let mut header = HeaderWords::default();
         let came = endpoint.receive_ordinary(channel, &mut header, &mut message.data);
         if came {
             Times { timestamp: message.timestamp, next_timestamp: message.next_timestamp } = times(&header);
             message.settings = None;
+            self.note_origin(port, 0, message);
         }
         came
     }

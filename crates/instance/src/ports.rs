@@ -129,6 +129,8 @@ pub(crate) struct Port {
     pub ended: Vec<bool>,
     /// The ports at the other ends, for messages to people, where the transport does not know them.
     pub peers: Vec<String>,
+    /// For each slot that was received from: where its messages come from.
+    pub origins: Vec<Option<Arc<str>>>,
     /// The head of the array that was sent here last.
     pub head: Option<Box<Head>>,
     /// The timestamps that were sent last in this pass of the loop.
@@ -274,6 +276,7 @@ impl PortTable {
                 only: None,
                 ended: vec![false; count],
                 peers: Vec::new(),
+                origins: Vec::new(),
                 head: None,
                 sent: LastSent::default(),
                 resizable,

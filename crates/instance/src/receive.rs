@@ -2,6 +2,7 @@
 //! arrays.
 
 use crate::error::Error;
+use crate::expected::Origin;
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, Times};
 use crate::overlay::from_value;
@@ -11,7 +12,7 @@ use ligament_model::Operator;
 use ligament_shm::status::now;
 use ligament_wire::{ArrayKind, HeaderWords, Value};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,6 +77,50 @@ impl Instance {
         }
     }
 
+    /// As `receive_within`; nothing if nothing is connected to the port, which then is no error.
+    ///
+    /// # Errors
+    /// As `receive_within`.
+    pub fn receive_if_connected(
+        &mut self,
+        port: impl PortName,
+        slot: Option<u32>,
+        wait: Wait,
+    ) -> Result<Option<Message>, Error> {
+        self.alive()?;
+        let here = &self.table.ports[self.table.find(port)?];
+        match here.operator.receives() && !here.is_connected() {
+            true => Ok(None),
+            false => self.receive_within(port, slot, wait).map(Some),
+        }
+    }
+
+    /// Receives from whichever of several ports (and slots) is first: its index in `ports`, and the message. A conduit that
+    /// ends is passed over for as long as another one may bring something.
+    ///
+    /// # Errors
+    /// As `receive_within`; `Closed` if all of them have ended.
+    pub fn receive_any(
+        &mut self,
+        ports: &[(&str, Option<u32>)],
+        wait: Wait,
+    ) -> Result<(usize, Message), Error> {
+        let began = Instant::now();
+        loop {
+            let left = match wait {
+                Wait::Forever => Wait::Forever,
+                Wait::AtMost(time) => Wait::AtMost(time.saturating_sub(began.elapsed())),
+            };
+            let which = self.wait_any(ports, left)?;
+            let (port, slot) = ports[which];
+            match self.receive_within(port, slot, left) {
+                // It was the conduit's end: the others may have more.
+                Err(Error::Closed(_)) => {}
+                received => return received.map(|message| (which, message)),
+            }
+        }
+    }
+
     #[inline(never)]
     fn receive_generally(
         &mut self,
@@ -134,7 +179,7 @@ impl Instance {
         };
         let message = self.receive_within(port, slot, wait)?;
         let began = self.endpoint.copy_begins(into.data.len() as u64);
-        into.fill_from(message.array()?, there)?;
+        into.fill_from(&message, there)?;
         if began != 0 {
             self.copied_from(port, slot, began);
         }
@@ -302,7 +347,11 @@ impl Instance {
             Some(false) => {}
             Some(true) => return Ok(None),
             // The slots of a resizable port end together.
-            None => return self.receive_on_slot(port, slot, deadline, message),
+            None => {
+                let came = self.receive_on_slot(port, slot, deadline, message)?;
+                self.note_origin(port, slot, message);
+                return Ok(came);
+            }
         }
         let channel = self.table.ports[port].slots[slot][0];
         let mut header = HeaderWords::default();
@@ -316,11 +365,33 @@ impl Instance {
             self.table.ports[port].ended[slot] = true;
             return Ok(None);
         }
+        self.note_origin(port, slot, message);
         let overlay = header.overlay();
         if overlay == 0 {
             return Ok(Some(None));
         }
         self.announced(channel, overlay, port, slot).map(|known| Some(Some(known)))
+    }
+
+    /// Notes in a message where it came from. Most messages are received into one that came the same way before.
+    #[inline(always)]
+    pub(crate) fn note_origin(&mut self, port: usize, slot: usize, message: &mut Message) {
+        match (self.table.ports[port].origins.get(slot), &message.origin) {
+            (Some(Some(known)), Origin(Some(noted))) if Arc::ptr_eq(known, noted) => {}
+            _ => self.note_another_origin(port, slot, message),
+        }
+    }
+
+    #[inline(never)]
+    fn note_another_origin(&mut self, port: usize, slot: usize, message: &mut Message) {
+        if self.table.ports[port].origins.len() <= slot {
+            self.table.ports[port].origins.resize(slot + 1, None);
+        }
+        if self.table.ports[port].origins[slot].is_none() {
+            let (here, peer) = (self.table.ports[port].describe(slot), self.peer_of(port, slot));
+            self.table.ports[port].origins[slot] = Some(format!("port {here} from {peer}").into());
+        }
+        message.origin = Origin(self.table.ports[port].origins[slot].clone());
     }
 
     /// The overlay of a number that the sender has announced.

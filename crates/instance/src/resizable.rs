@@ -210,7 +210,7 @@ impl Instance {
                 timestamp: header.timestamp(),
                 next_timestamp: header.next_timestamp(),
                 data,
-                settings: None,
+                ..Message::default()
             };
             let kept = SlotMessage { length: length as usize, message, overlay };
             shared.come.entry(slot as usize).or_default().push_back(kept);

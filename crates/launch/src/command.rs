@@ -3,6 +3,7 @@
 //! runs.
 
 use crate::environment::{expand, Environment};
+use crate::library::{library, ENV_LIBRARY};
 use crate::mpi;
 use crate::ran::{find_in, is_executable};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
@@ -90,6 +91,9 @@ pub fn prepare(
         environment.remove(variable);
     }
     environment.set("LIGAMENT_MODEL_DIR", place.model_directory);
+    if let Some(library) = library() {
+        environment.set_default(ENV_LIBRARY, library);
+    }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
     }

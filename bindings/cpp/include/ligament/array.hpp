@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "span.hpp"
 
 namespace ligament {
 
@@ -62,6 +63,9 @@ inline const char *name_of(lig_dtype dtype) {
 }
 
 }  // namespace detail
+
+// Stands for an extent that is not known where an array is taken: message.array<double>({any, 3}).
+inline constexpr std::size_t any = static_cast<std::size_t>(-1);
 
 // The extents of an array: up to 8.
 class Extents {
@@ -195,6 +199,8 @@ public:
     }
     const_iterator begin() const { return data(); }
     const_iterator end() const { return data() + size(); }
+    // The same as a span, which is valid as long as the view's message.
+    Span<const Stored> span() const { return Span<const Stored>(data(), size()); }
 
     // An element in memory order, unchecked; for elements that lie next to each other.
     T operator[](std::size_t index) const { return read(static_cast<std::int64_t>(index * sizeof(Stored))); }

@@ -46,11 +46,22 @@ enum class SettingType : std::int32_t {
 // port.
 using Ports = std::map<Operator, std::vector<std::string>>;
 
-// What an instance may ask for when it is made.
-struct Flags {
+// What an instance may ask for when it is made; several by `|`.
+enum class Flags : std::uint64_t {
+    none = 0,
     // Overlays of settings are handed over with messages (Message::settings) instead of being applied: for components
     // that serve others with different settings.
-    bool dont_apply_overlay = false;
+    dont_apply_overlay = LIG_DONT_APPLY_OVERLAY,
+};
+constexpr Flags operator|(Flags a, Flags b) {
+    return static_cast<Flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
+}
+
+// How many processes an instance is, and how many threads each of them has; 0 if that is not said. It is kept, and changes
+// nothing yet: one of the processes joins the run, for all of them.
+struct Parallelism {
+    std::uint32_t ranks = 0;
+    std::uint32_t threads = 0;
 };
 
 // The slot of a vector port; none for other ports.
@@ -99,7 +110,8 @@ struct Name {
 struct PortSlot {
     const char *port;
     Slot slot;
-    PortSlot(Name name, Slot of = {}) : port(name.text), slot(of) {}
+    PortSlot(const char *name, Slot of = {}) : port(name), slot(of) {}
+    PortSlot(const std::string &name, Slot of = {}) : port(name.c_str()), slot(of) {}
 };
 
 namespace detail {
@@ -132,9 +144,10 @@ struct IsArrayView<ArrayView<T>> : std::true_type {};
 class Instance {
 public:
     // Joins the run that started this program, with the ports that the model gives it. Throws RegistrationError.
-    Instance() : Instance(nullptr, Flags()) {}
+    Instance() : Instance(nullptr, Flags::none, {}) {}
     // The same, with the ports that this code has, which must fit the model's.
-    explicit Instance(const Ports &ports, Flags flags = {}) : Instance(&ports, flags) {}
+    explicit Instance(const Ports &ports, Flags flags = Flags::none, Parallelism parallelism = {})
+        : Instance(&ports, flags, parallelism) {}
 
     Instance(Instance &&) noexcept = default;
     Instance &operator=(Instance &&other) noexcept {
@@ -255,7 +268,7 @@ public:
     }
 
     // Sends data at a time, or at {time, next time}: nullptr for none, bool, integers, numbers, std::complex<double>,
-    // text, Bytes, a vector or other sequence of elements, an ArrayRef, a received ArrayView, a Value or a ValueView.
+    // text, Bytes, a vector, span or other sequence of elements, an ArrayRef, a received ArrayView, a Value or a ValueView.
     // The slot is for vector ports; the overlay for components that serve others under different settings. Throws
     // UsageError, OutOfMemoryError, RunEndsError, InterruptedError.
     template <class Data>
@@ -279,6 +292,8 @@ public:
             array.shape[0] = data.size();
             array.data = const_cast<Element *>(data.data());
             detail::call(lig_send_array, instance, port.text, &options, &array);
+        } else if constexpr (std::is_same_v<Data, std::vector<bool>>) {
+            send(port, times, detail::Truths(data).array(), slot, overlay);
         } else if constexpr (std::is_same_v<Data, bool>) {
             detail::call(lig_send_bool, instance, port.text, &options, data);
         } else if constexpr (std::is_floating_point_v<Data>) {
@@ -313,6 +328,21 @@ public:
     // UnexpectedError, RunEndsError, InterruptedError.
     Message receive(Name port, Slot slot = {}) { return receive(port, receive_options(slot)); }
 
+    // The same; `otherwise` if nothing is connected to the port.
+    Message receive(Name port, Message otherwise, Slot slot = {}) {
+        const lig_receive_options options = receive_options(slot);
+        lig_message *message;
+        detail::call(lig_receive_if_connected, handle_.get(), port.text, &options, &message);
+        return message ? Message(message) : std::move(otherwise);
+    }
+
+    // The value of the next message on a port as T: bool, a number, std::complex<double>, std::string, or std::vector of
+    // elements. Throws as receive, and UnexpectedError if it is something else.
+    template <class T>
+    T receive_as(Name port, Slot slot = {}) {
+        return receive(port, slot).template as<T>();
+    }
+
     // The same, waiting no longer than `wait`; throws TimedOutError if nothing has come by then.
     template <class Rep, class Period>
     Message receive_within(Name port, std::chrono::duration<Rep, Period> wait, Slot slot = {}) {
@@ -331,9 +361,14 @@ public:
         return Times(times);
     }
 
-    // The same for an array of one dimension, as long as the vector is.
+    // The same for an array of one dimension, as long as the vector or span is.
     template <class T>
     Times receive_into(Name port, std::vector<T> &into, Slot slot = {}) {
+        return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
+    }
+
+    template <class T>
+    Times receive_into(Name port, Span<T> into, Slot slot = {}) {
         return receive_into(port, ArrayRef<T>(into.data(), {into.size()}), slot);
     }
 
@@ -353,6 +388,19 @@ public:
     template <class Rep, class Period>
     std::size_t wait_any_within(const std::vector<PortSlot> &ports, std::chrono::duration<Rep, Period> wait) {
         return wait_any(ports, receive_options({}, seconds(wait)));
+    }
+
+    // Receives from whichever of several ports is first: its place among them, and the message. A conduit that ends is passed
+    // over for as long as another one may bring something. Throws ClosedError if all of them have ended.
+    std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports) {
+        return receive_any(ports, receive_options({}));
+    }
+
+    // The same, waiting no longer than `wait`; throws TimedOutError.
+    template <class Rep, class Period>
+    std::pair<std::size_t, Message> receive_any_within(const std::vector<PortSlot> &ports,
+                                                       std::chrono::duration<Rep, Period> wait) {
+        return receive_any(ports, receive_options({}, seconds(wait)));
     }
 
     // Memory for an array, to be filled in place and sent without a copy. Throws OutOfMemoryError.
@@ -376,7 +424,7 @@ private:
     explicit Instance(lig_instance *lent)
         : handle_(lent, [](lig_instance *) {}), exceptions_(std::uncaught_exceptions()) {}
 
-    Instance(const Ports *given, Flags flags) : exceptions_(std::uncaught_exceptions()) {
+    Instance(const Ports *given, Flags flags, Parallelism parallelism) : exceptions_(std::uncaught_exceptions()) {
         std::vector<lig_port> ports;
         if (given) {
             for (const auto &[op, names] : *given) {
@@ -388,8 +436,10 @@ private:
         options.size = sizeof options;
         options.ports = ports.empty() ? (given ? &none : nullptr) : ports.data();
         options.port_count = ports.size();
-        options.flags = flags.dont_apply_overlay ? LIG_DONT_APPLY_OVERLAY : 0;
+        options.flags = static_cast<std::uint64_t>(flags);
         options.language = "c++";
+        options.ranks = parallelism.ranks;
+        options.threads = parallelism.threads;
         lig_instance *handle;
         detail::call(lig_instance_create, static_cast<const lig_instance_options *>(&options), &handle);
         handle_.reset(handle, detail::FreeInstance());
@@ -445,15 +495,28 @@ private:
     Message receive(Name port, const lig_receive_options &options) {
         lig_message *message;
         detail::call(lig_receive, handle_.get(), port.text, &options, &message);
-        return Message(message, {detail::kept_name(port.text), options.has_slot, options.slot});
+        return Message(message);
     }
 
-    std::size_t wait_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {
+    static std::vector<lig_port_slot> entries_of(const std::vector<PortSlot> &ports) {
         std::vector<lig_port_slot> entries;
         entries.reserve(ports.size());
         for (const PortSlot &entry : ports) {
             entries.push_back({entry.port, entry.slot.given(), entry.slot.number()});
         }
+        return entries;
+    }
+
+    std::pair<std::size_t, Message> receive_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {
+        const auto entries = entries_of(ports);
+        std::size_t which;
+        lig_message *message;
+        detail::call(lig_receive_any, handle_.get(), entries.data(), entries.size(), &options, &which, &message);
+        return {which, Message(message)};
+    }
+
+    std::size_t wait_any(const std::vector<PortSlot> &ports, const lig_receive_options &options) {
+        const auto entries = entries_of(ports);
         std::size_t which;
         detail::call(lig_wait_any, handle_.get(), entries.data(), entries.size(), &options, &which);
         return which;

@@ -47,6 +47,8 @@ public:
     const Extents &shape() const noexcept { return shape_; }
     T *begin() noexcept { return data_; }
     T *end() noexcept { return data_ + size_; }
+    // The elements in memory order, until the loan is sent.
+    Span<T> span() noexcept { return Span<T>(data_, size_); }
 
     // An element in memory order, unchecked.
     T &operator[](std::size_t index) { return data_[index]; }

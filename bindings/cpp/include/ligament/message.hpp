@@ -40,23 +40,35 @@ public:
     const Times &times() const noexcept { return times_; }
 
     // The value.
-    ValueView data() const & { return received_ ? ValueView(lig_message_value(received_.get()), origin_) : built_->view(); }
+    ValueView data() const & {
+        return received_ ? ValueView(lig_message_value(received_.get()), {received_.get()}) : built_->view();
+    }
     ValueView data() const && = delete;
 
-    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T.
+    // The value as an array, in place. Throws UnexpectedError if it is no array, or its elements are no T; the text names
+    // the port and the instance that sent it.
     template <class T>
     ArrayView<T> array() const & {
-        if (!received_) return built_->view().array<T>();
-        std::optional<ArrayView<T>> view;
-        origin_.named([&] {
-            lig_array_view array;
-            detail::call(lig_message_array, static_cast<const lig_message *>(received_.get()), &array);
-            view.emplace(array);
-        });
-        return *view;
+        return data().template array<T>();
     }
     template <class T>
     ArrayView<T> array() const && = delete;
+
+    // The same of an array of which the shape is expected as well; an extent that is `any` may be any.
+    template <class T>
+    ArrayView<T> array(const Extents &shape) const & {
+        return data().template array<T>(shape);
+    }
+    template <class T>
+    ArrayView<T> array(const Extents &shape) const && = delete;
+
+    // The value as T, a copy: bool, a number, std::complex<double>, std::string, or std::vector of elements.
+    template <class T>
+    T as() const {
+        static_assert(!std::is_same_v<T, std::string_view> && !std::is_same_v<T, Bytes>,
+                      "this would lead into the message; ask message.data() for it while the message lives");
+        return data().template as<T>();
+    }
 
     // Says under which settings a message to be sent was made: settings, or a map. Without it, it is sent under those
     // in force at the instance.
@@ -81,7 +93,7 @@ private:
         void operator()(lig_message *message) const noexcept { lig_message_free(message); }
     };
 
-    Message(lig_message *received, detail::Origin origin) : origin_(origin), received_(received) {
+    explicit Message(lig_message *received) : received_(received) {
         lig_times times;
         detail::call(lig_message_times, static_cast<const lig_message *>(received), &times);
         times_ = Times(times);
@@ -90,7 +102,6 @@ private:
     Times times_;
     std::optional<Value> built_;    // of one to be sent
     std::optional<Value> overlay_;  // that was given
-    detail::Origin origin_;         // of one that was received
     std::unique_ptr<lig_message, Free> received_;
 };
 

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -41,38 +39,41 @@ class Value;
 
 namespace detail {
 
-// The same name, for as long as the process lives; ports are few, and asked for again and again.
-inline const char *kept_name(const char *name) {
-    static constexpr std::size_t known = 8;
-    thread_local const char *last[known] = {};
-    thread_local std::size_t next = 0;
-    for (const char *one : last) {
-        if (one && std::strcmp(one, name) == 0) return one;
-    }
-    static std::mutex lock;
-    static auto &all = *new std::set<std::string>();  // for values that outlive all else
-    const std::lock_guard<std::mutex> guard(lock);
-    return last[next++ % known] = all.insert(name).first->c_str();
-}
-
-// On which port a value came, for messages to people.
+// The message that a value came in, which errors name; none for what was built.
 struct Origin {
-    const char *port = nullptr;  // kept
-    bool has_slot = false;
-    std::uint32_t slot = 0;
+    const lig_message *message = nullptr;
 
     // Calls a function; to what it finds unexpected it adds where that came from.
     template <class Function>
     void named(Function function) const {
-        if (!port) return function();
+        if (!message) return function();
         try {
             function();
         } catch (const UnexpectedError &error) {
-            const std::string at = has_slot ? "[" + std::to_string(slot) + "]" : "";
-            throw UnexpectedError("in the message on port \"" + std::string(port) + at + "\": " + error.what());
+            lig_string words;
+            lig_message_origin(message, &words);
+            throw UnexpectedError("in the message on " + text_of(words) + ": " + error.what());
         }
     }
 };
+
+// The elements of a std::vector<bool>, of which a byte has eight, as an array has them.
+class Truths {
+public:
+    explicit Truths(const std::vector<bool> &truths) : data_(new bool[truths.size() + 1]), size_(truths.size()) {
+        for (std::size_t i = 0; i < size_; ++i) data_[i] = truths[i];
+    }
+    ArrayRef<const bool> array() const { return ArrayRef<const bool>(data_.get(), {size_}); }
+
+private:
+    std::unique_ptr<bool[]> data_;
+    std::size_t size_;
+};
+
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::bool_constant<is_element<T>> {};
 
 }  // namespace detail
 
@@ -85,7 +86,8 @@ public:
     bool is_none() const { return kind() == Kind::none; }
 
     // The value as T: bool, an integer (which must fit), double or float, std::complex<double>, std::string,
-    // std::string_view (in the value's memory) or Bytes (likewise). Throws UnexpectedError if it is something else.
+    // std::string_view (in the value's memory) or Bytes (likewise); or std::vector of elements, a copy of an array of one
+    // dimension. Throws UnexpectedError if it is something else.
     template <class T>
     T as() const {
         if constexpr (std::is_same_v<T, bool>) {
@@ -109,6 +111,8 @@ public:
         } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
             const auto text = get<lig_string>(lig_value_string);
             return T(text.data, text.size);
+        } else if constexpr (detail::IsVector<T>::value) {
+            return array<typename T::value_type>({any}).to_vector();
         } else {
             static_assert(std::is_same_v<T, Bytes>, "a value cannot be read as this type; see the comment");
             Bytes bytes;
@@ -150,16 +154,16 @@ public:
         return {text.data, text.size};
     }
 
-    // An array, in place.
+    // An array, in place. Throws UnexpectedError if it is no array, or its elements are no T.
     template <class T>
     ArrayView<T> array() const {
-        std::optional<ArrayView<T>> view;
-        origin_.named([&] {
-            lig_array_view array;
-            detail::call(lig_value_array, value_, &array);
-            view.emplace(array);
-        });
-        return *view;
+        return expected<T>(nullptr);
+    }
+
+    // The same of an array of which the shape is expected as well; an extent that is `any` may be any.
+    template <class T>
+    ArrayView<T> array(const Extents &shape) const {
+        return expected<T>(&shape);
     }
 
     // The type of an array's elements.
@@ -193,6 +197,24 @@ private:
         T result;
         origin_.named([&] { detail::call(function, value_, &result); });
         return result;
+    }
+
+    template <class T>
+    ArrayView<T> expected(const Extents *shape) const {
+        lig_expected wanted{};
+        wanted.size = sizeof wanted;
+        wanted.dtype = detail::dtype_of<T>();
+        if constexpr (std::is_same_v<T, std::uint8_t>) {  // truth values can be viewed so, too
+            if (kind() == Kind::array && dtype() == LIG_BOOL) wanted.dtype = LIG_BOOL;
+        }
+        if (shape) {
+            wanted.has_shape = true;
+            wanted.ndim = static_cast<std::uint32_t>(shape->size());
+            for (std::size_t i = 0; i < shape->size(); ++i) wanted.shape[i] = static_cast<std::int64_t>((*shape)[i]);
+        }
+        lig_array_view view;
+        detail::call(lig_expect_array, origin_.message, value_, &wanted, &view);
+        return ArrayView<T>(view);
     }
 
     void does_not_fit(const std::string &integer) const {
@@ -236,6 +258,9 @@ public:
     // An array of one dimension, copied.
     template <class T, std::enable_if_t<detail::is_element<T> && !std::is_same_v<T, bool>, int> = 0>
     Value(const std::vector<T> &elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
+    template <class T, std::enable_if_t<detail::is_element<std::remove_const_t<T>>, int> = 0>
+    Value(Span<T> elements) : Value(ArrayRef<const T>(elements.data(), {elements.size()})) {}
+    Value(const std::vector<bool> &truths) : Value(detail::Truths(truths).array()) {}
 
     // An array over the caller's memory, which must stay, and stay unchanged, until this value and all that it is
     // put into are gone.

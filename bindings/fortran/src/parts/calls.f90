@@ -169,6 +169,15 @@ module ligament_calls
          type(lig_times), intent(inout) :: times
       end function
 
+      integer(c_int32_t) function lf_receive_if_connected(how, port, ref, times, connected) bind(c)
+         import
+         type(lf_receiving), intent(in) :: how
+         character(kind=c_char), intent(in) :: port(*)
+         type(lf_ref), intent(inout) :: ref
+         type(lig_times), intent(inout) :: times
+         logical(c_bool), intent(out) :: connected
+      end function
+
       integer(c_int32_t) function lf_receive_into(how, port, into, times) bind(c)
          import
          type(lf_receiving), intent(in) :: how
@@ -190,6 +199,17 @@ module ligament_calls
          character(kind=c_char), intent(in) :: ports(*)
          integer(c_size_t), value :: count
          integer(c_int64_t), intent(in) :: slots(*)
+         integer(c_int64_t), intent(out) :: which
+      end function
+
+      integer(c_int32_t) function lf_receive_any(how, ports, count, slots, ref, times, which) bind(c)
+         import
+         type(lf_receiving), intent(in) :: how
+         character(kind=c_char), intent(in) :: ports(*)
+         integer(c_size_t), value :: count
+         integer(c_int64_t), intent(in) :: slots(*)
+         type(lf_ref), intent(inout) :: ref
+         type(lig_times), intent(inout) :: times
          integer(c_int64_t), intent(out) :: which
       end function
 
@@ -363,12 +383,12 @@ module ligament_calls
       end function
 
       ! ---- instances
-      integer(c_int32_t) function lf_create(operators, names, length, count, flags, instance) bind(c)
+      integer(c_int32_t) function lf_create(operators, names, length, count, flags, ranks, threads, instance) bind(c)
          import
          integer(c_int32_t), intent(in) :: operators(*)
          character(kind=c_char), intent(in) :: names(*)
          integer(c_size_t), value :: length
-         integer(c_int64_t), value :: count, flags
+         integer(c_int64_t), value :: count, flags, ranks, threads
          integer(c_int64_t), intent(out) :: instance
       end function
 

@@ -16,15 +16,6 @@ static lig_status fail(lig_status status, const char *format, ...) {
     return status;
 }
 
-// Puts the port before the text of an error that the library gave.
-static lig_status name_port(lig_status status, const char *port, int64_t slot) {
-    if (status != LIG_ERR_UNEXPECTED || port == NULL || *port == 0) return status;
-    char text[sizeof fault.message];
-    memcpy(text, fault.message, sizeof text);
-    if (slot == NO_SLOT) return fail(status, "port \"%s\": %.900s", port, text);
-    return fail(status, "port \"%s[%" PRId64 "]\": %.900s", port, slot, text);
-}
-
 static void origin_name(const lf_ref *ref, char name[ORIGIN_SIZE + 1]) {
     size_t length = ORIGIN_SIZE;
     while (length > 0 && ref->port[length - 1] == ' ') --length;
@@ -32,11 +23,18 @@ static void origin_name(const lf_ref *ref, char name[ORIGIN_SIZE + 1]) {
     name[length] = 0;
 }
 
-static lig_status from(lig_status status, const lf_ref *ref) {
-    if (status != LIG_ERR_UNEXPECTED) return status;
-    char name[ORIGIN_SIZE + 1];
-    origin_name(ref, name);
-    return name_port(status, name, ref->slot);
+// Puts before the text of an error about a part of a message where that came from, unless the text says so already.
+static lig_status named(lig_status status, const lig_message *message) {
+    char text[sizeof fault.message], words[400];
+    lig_string origin;
+    if (status != LIG_ERR_UNEXPECTED || message == NULL) return status;
+    lig_message_origin(message, &origin);
+    if (origin.size == 0 || origin.size >= sizeof words) return status;
+    memcpy(words, origin.data, origin.size);
+    words[origin.size] = 0;
+    if (strstr(fault.message, words) != NULL) return status;
+    memcpy(text, fault.message, sizeof text);
+    return fail(status, "in the message on %s: %.600s", words, text);
 }
 
 size_t lf_fault(const char **text) {
@@ -104,6 +102,15 @@ static Entry *entry_of(int64_t key) {
 static void *thing_of(int64_t key) {
     Entry *entry = entry_of(key);
     return entry != NULL ? atomic_load_explicit(&entry->thing, memory_order_relaxed) : NULL;
+}
+
+// The message that a value is part of, if it came in one.
+static const lig_message *message_of(const lf_ref *ref) {
+    return ref->port[0] != ' ' && ref->port[0] != 0 ? thing_of(ref->key) : NULL;
+}
+
+static lig_status from(lig_status status, const lf_ref *ref) {
+    return named(status, message_of(ref));
 }
 
 static uint32_t new_entry(void) {

@@ -80,6 +80,7 @@ module ligament_instances
       procedure :: receive_into
       procedure :: poll
       procedure :: wait_any
+      procedure :: receive_any
       procedure, private :: setting_logical, setting_int32, setting_int64, setting_real32, setting_real64, &
          setting_text, setting_int32_list, setting_int64_list, setting_real64_list, setting_real64_grid
       procedure, private :: send_scalar, send_message, send_1, send_2, send_3, send_4, send_5, send_6, send_7, send_8
@@ -189,15 +190,18 @@ contains
    ! ---- life
 
    ! Joins the run with the ports that this code has, or, without them, those that the model gives it. A program does this
-   ! once. dont_apply_overlay=.true. hands overlays of settings over with messages instead of applying them.
-   type(ligament_instance) function create(ports, dont_apply_overlay, ierr, errmsg)
+   ! once. dont_apply_overlay=.true. hands overlays of settings over with messages instead of applying them. `ranks` and
+   ! `threads` say how many processes the instance is, and how many threads each of them has: that is kept, and changes
+   ! nothing yet.
+   type(ligament_instance) function create(ports, dont_apply_overlay, ranks, threads, ierr, errmsg)
       type(ligament_port), intent(in), optional :: ports(:)
       logical, intent(in), optional :: dont_apply_overlay
+      integer, intent(in), optional :: ranks, threads
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       character(len=128), allocatable :: names(:)
       integer(c_int32_t), allocatable :: operators(:)
-      integer(c_int64_t) :: count, flags
+      integer(c_int64_t) :: count, flags, processes, of_each
       integer(c_int32_t) :: status
       count = -1
       if (present(ports)) count = size(ports)
@@ -208,7 +212,11 @@ contains
       end if
       flags = 0
       if (told(dont_apply_overlay)) flags = 1
-      status = lf_create(operators, names, len(names, c_size_t), count, flags, create%key)
+      processes = 0
+      of_each = 0
+      if (present(ranks)) processes = ranks
+      if (present(threads)) of_each = threads
+      status = lf_create(operators, names, len(names, c_size_t), count, flags, processes, of_each, create%key)
       call settle(status, ierr, errmsg)
    end function
 
@@ -942,18 +950,28 @@ contains
    ! ---- receiving
 
    ! Waits for the next message on a port, for at most `timeout` seconds if that is given. What the variable held before
-   ! is freed.
-   subroutine receive(self, port, message, slot, timeout, ierr, errmsg)
+   ! is freed. Where nothing is connected to the port that is an error, unless `connected` is there to say so: then the
+   ! message is empty, and the code takes a value of its own.
+   subroutine receive(self, port, message, slot, timeout, connected, ierr, errmsg)
       class(ligament_instance), intent(in) :: self
       character(len=*), intent(in) :: port
       type(ligament_message), intent(inout) :: message
       integer, intent(in), optional :: slot
       real(real64), intent(in), optional :: timeout
+      logical, intent(out), optional :: connected
       integer, intent(out), optional :: ierr
       character(len=*), intent(inout), optional :: errmsg
       type(lf_receiving) :: how
+      logical(c_bool) :: is_connected
+      integer(c_int32_t) :: status
       how = receiving(self, len(port), slot, timeout)
-      call settle(lf_receive(how, port, message%ref, message%times), ierr, errmsg)
+      if (present(connected)) then
+         status = lf_receive_if_connected(how, port, message%ref, message%times, is_connected)
+         connected = is_connected
+      else
+         status = lf_receive(how, port, message%ref, message%times)
+      end if
+      call settle(status, ierr, errmsg)
    end subroutine
 
    ! Receives an array into `into`, which says what type and shape must come, or a number or truth value into a scalar. An
@@ -1009,18 +1027,47 @@ contains
       character(len=*), intent(inout), optional :: errmsg
       integer(c_int64_t) :: which, chosen(size(ports))
       integer(c_int32_t) :: status
-      chosen = -1
-      wait_any = 0
-      if (present(slots)) then
-         if (size(slots) /= size(ports)) then
-            call settle(misuse('wait_any: there must be as many slots as ports'), ierr, errmsg)
-            return
-         end if
-         chosen = slots
-      end if
-      status = lf_wait_any(receiving(self, len(ports), timeout=timeout), ports, size(ports, kind=c_size_t), chosen, which)
+      which = 0
+      status = choose('wait_any', slots, chosen)
+      if (status == 0) status = lf_wait_any(receiving(self, len(ports), timeout=timeout), ports, &
+         size(ports, kind=c_size_t), chosen, which)
       wait_any = int(which)
       call settle(status, ierr, errmsg)
+   end function
+
+   ! Receives from whichever of several ports is first, and gives its place among them, from 1. A conduit that ends is passed
+   ! over for as long as another one may bring something. `slots` is as in wait_any. 0 after an error.
+   integer function receive_any(self, ports, message, slots, timeout, ierr, errmsg)
+      class(ligament_instance), intent(in) :: self
+      character(len=*), intent(in) :: ports(:)
+      type(ligament_message), intent(inout) :: message
+      integer, intent(in), optional :: slots(:)
+      real(real64), intent(in), optional :: timeout
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer(c_int64_t) :: which, chosen(size(ports))
+      integer(c_int32_t) :: status
+      which = 0
+      status = choose('receive_any', slots, chosen)
+      if (status == 0) status = lf_receive_any(receiving(self, len(ports), timeout=timeout), ports, &
+         size(ports, kind=c_size_t), chosen, message%ref, message%times, which)
+      receive_any = int(which)
+      call settle(status, ierr, errmsg)
+   end function
+
+   ! The slots of several ports: -1 where none is given.
+   integer(c_int32_t) function choose(call, slots, chosen)
+      character(len=*), intent(in) :: call
+      integer, intent(in), optional :: slots(:)
+      integer(c_int64_t), intent(out) :: chosen(:)
+      choose = 0
+      chosen = -1
+      if (.not. present(slots)) return
+      if (size(slots) /= size(chosen)) then
+         choose = misuse(call // ': there must be as many slots as ports')
+         return
+      end if
+      chosen = slots
    end function
 
    type(lf_receiving) function receiving(self, length, slot, timeout)

@@ -1,9 +1,12 @@
 // Instances, settings and submodels. Part of ligament_descriptors.c.
 
 // `names` are `count` names of `length` characters each; `count` below 0 leaves the ports to the model.
-lig_status lf_create(const int32_t *operators, const char *names, size_t length, int64_t count, int64_t flags,
-                     int64_t *key) {
+lig_status lf_create(const int32_t *operators, const char *names, size_t length, int64_t count, int64_t flags, int64_t ranks,
+                     int64_t threads, int64_t *key) {
     *key = 0;
+    if (ranks < 0 || ranks > UINT32_MAX || threads < 0 || threads > UINT32_MAX) {
+        return fail(LIG_ERR_USAGE, "an instance cannot have %" PRId64 " ranks and %" PRId64 " threads", ranks, threads);
+    }
     lig_instance *instance = NULL;
     const size_t number = count > 0 ? (size_t)count : 0;
     lig_port *ports = calloc(number + 1, sizeof *ports);
@@ -16,7 +19,8 @@ lig_status lf_create(const int32_t *operators, const char *names, size_t length,
         ports[i].name = texts[i];
     }
     const lig_instance_options options = {.size = sizeof options, .ports = count >= 0 ? ports : NULL, .port_count = number,
-                                          .flags = (uint64_t)flags, .language = "fortran"};
+                                          .flags = (uint64_t)flags, .language = "fortran",
+                                          .ranks = (uint32_t)ranks, .threads = (uint32_t)threads};
     if (status == LIG_OK) status = lig_instance_create(&options, &instance, &fault);
     if (status == LIG_OK) {
         *key = keep(instance);

@@ -23,14 +23,6 @@ static void strides_of(const CFI_cdesc_t *pointer, const uint64_t *shape, lig_or
     }
 }
 
-static void write_shape(char *text, size_t size, uint32_t ndim, const uint64_t *shape) {
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (uint32_t i = 0; i < ndim; ++i) {
-        used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64, i == 0 ? "" : ", ", shape[i]);
-    }
-    snprintf(text + used, size - used, "]");
-}
-
 static const char *signed_apart(lig_dtype came, lig_dtype asked) {
     if (came >= LIG_UINT8 && came <= LIG_UINT64 && asked == came - LIG_UINT8 + LIG_INT8) {
         return "; say unsigned=.true. to get its bits";
@@ -41,19 +33,19 @@ static const char *signed_apart(lig_dtype came, lig_dtype asked) {
     return "";
 }
 
-// Holds what came to what was asked for; `shape` may be NULL. The ABI from 0.2 on can do this itself.
-static lig_status expect(const lig_array_view *view, lig_dtype dtype, int rank, const uint64_t *shape) {
-    if (view->dtype == dtype && view->ndim == (uint32_t)rank &&
-        (shape == NULL || memcmp(view->shape, shape, (size_t)rank * sizeof *shape) == 0)) {
-        return LIG_OK;
-    }
-    char came[200], asked[200] = "";
-    write_shape(came, sizeof came, view->ndim, view->shape);
-    if (shape != NULL) write_shape(asked, sizeof asked, (uint32_t)rank, shape);
-    return fail(LIG_ERR_UNEXPECTED, "an array of %s with %u dimension%s, of shape %s, came where one of %s with %d dimension%s%s%s "
-                "was asked for%s", lig_dtype_name(view->dtype), view->ndim, view->ndim == 1 ? "" : "s", came,
-                lig_dtype_name(dtype), rank, rank == 1 ? "" : "s", shape != NULL ? ", of shape " : "", asked,
-                signed_apart(view->dtype, dtype));
+// The array that a value is, which must be as a variable of Fortran's is; `shape` may be NULL, and so may `message`, which
+// the value is part of.
+static lig_status expect(const lig_message *message, const lig_value *value, lig_dtype dtype, int rank, const uint64_t *shape,
+                         lig_array_view *view) {
+    lig_expected expected = {.size = sizeof expected, .dtype = dtype, .ndim = (uint32_t)rank, .has_ndim = true,
+                             .has_shape = shape != NULL};
+    for (int i = 0; shape != NULL && i < rank; ++i) expected.shape[i] = (int64_t)shape[i];
+    const lig_status status = lig_expect_array(message, value, &expected, view, &fault);
+    if (status != LIG_ERR_UNEXPECTED || lig_value_kind(value) != LIG_KIND_ARRAY) return status;
+    char text[sizeof fault.message];
+    memcpy(text, fault.message, sizeof text);
+    if (lig_value_array(value, view, NULL) != LIG_OK) return status;
+    return fail(status, "%.950s%s", text, signed_apart(view->dtype, dtype));
 }
 
 // Whether all truth values are 0 or 1, as Fortran has them; in C anything else than 0 is true, too.
@@ -71,8 +63,8 @@ lig_status lf_view(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *pointer) {
     pointer->base_addr = NULL;
     THERE;
     lig_array_view view;
-    lig_status status = lig_value_array(ref->value, &view, &fault);
-    if (status == LIG_OK) status = expect(&view, dtype_of(pointer, is_unsigned), pointer->rank, NULL);
+    const lig_status status =
+        expect(message_of(ref), ref->value, dtype_of(pointer, is_unsigned), pointer->rank, NULL, &view);
     if (status != LIG_OK) return from(status, ref);
     for (uint32_t i = 0; view.length > 0 && i < view.ndim; ++i) {
         if (view.shape[i] > 1 && view.strides[i] % (int64_t)pointer->elem_len != 0) {
@@ -210,7 +202,7 @@ static lig_status get_scalar(const lig_value *value, lig_dtype dtype, CFI_cdesc_
     return LIG_OK;
 }
 
-static lig_status get(const lig_value *value, bool is_unsigned, CFI_cdesc_t *to) {
+static lig_status get(const lig_message *message, const lig_value *value, bool is_unsigned, CFI_cdesc_t *to) {
     lig_array described;
     int64_t strides[LIG_MAX_DIMS];
     if (is_text(to)) {
@@ -222,13 +214,12 @@ static lig_status get(const lig_value *value, bool is_unsigned, CFI_cdesc_t *to)
         return to->rank == 0 ? get_scalar(value, described.dtype, to) : no_fit(value, to);
     }
     lig_array_view view;
-    status = lig_value_array(value, &view, &fault);
-    if (status == LIG_OK) status = expect(&view, described.dtype, to->rank, described.shape);
+    status = expect(message, value, described.dtype, to->rank, described.shape, &view);
     if (status == LIG_OK) scatter(&view, to);
     return status;
 }
 
 lig_status lf_get(const lf_ref *ref, bool is_unsigned, CFI_cdesc_t *to) {
     THERE;
-    return from(get(ref->value, is_unsigned, to), ref);
+    return from(get(message_of(ref), ref->value, is_unsigned, to), ref);
 }

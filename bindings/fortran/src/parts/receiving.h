@@ -27,17 +27,13 @@ void lf_free_message(lf_ref *ref) {
     ref->value = NULL;
 }
 
-lig_status lf_receive(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times) {
-    lf_free_message(made);
-    RECEIVING(name, options);
-    lig_message *message;
-    lig_status status = lig_receive(instance, name, &options, &message, &fault);
-    if (status != LIG_OK) return status;
-    status = lig_message_times(message, times, &fault);
+// Gives Fortran a message that came on a port.
+static lig_status take(lig_message *message, const char *name, int64_t slot, lf_ref *made, lig_times *times) {
+    const lig_status status = lig_message_times(message, times, &fault);
     made->key = keep(message);
     made->value = lig_message_value(message);
     made->edition = -1;
-    made->slot = how->slot;
+    made->slot = slot;
     size_t length = strlen(name);
     if (length > ORIGIN_SIZE) length = ORIGIN_SIZE;
     memcpy(made->port, name, length);
@@ -45,6 +41,27 @@ lig_status lf_receive(const lf_receiving *how, const char *port, lf_ref *made, l
     if (made->key != 0) return status;
     lig_message_free(message);
     return fail(LIG_ERR_OUT_OF_MEMORY, "there is no memory for a message");
+}
+
+lig_status lf_receive(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times) {
+    lf_free_message(made);
+    RECEIVING(name, options);
+    lig_message *message;
+    const lig_status status = lig_receive(instance, name, &options, &message, &fault);
+    return status == LIG_OK ? take(message, name, how->slot, made, times) : status;
+}
+
+// The same; `connected` says whether something is connected to the port, and nothing was received where nothing is.
+lig_status lf_receive_if_connected(const lf_receiving *how, const char *port, lf_ref *made, lig_times *times,
+                                   bool *connected) {
+    *connected = false;
+    lf_free_message(made);
+    RECEIVING(name, options);
+    lig_message *message;
+    const lig_status status = lig_receive_if_connected(instance, name, &options, &message, &fault);
+    if (status != LIG_OK || message == NULL) return status;
+    *connected = true;
+    return take(message, name, how->slot, made, times);
 }
 
 lig_status lf_receive_into(const lf_receiving *how, const char *port, CFI_cdesc_t *into, lig_times *times) {
@@ -64,15 +81,16 @@ lig_status lf_receive_into(const lf_receiving *how, const char *port, CFI_cdesc_
             for (uint32_t i = 0; i < array.ndim; ++i) count *= array.shape[i];
             for (uint64_t i = 0; i < count; ++i) bytes[i] = bytes[i] != 0;
         }
-        return name_port(status, name, how->slot);
+        return status;
     }
     lig_message *message;
     status = lig_receive(instance, name, &options, &message, &fault);
     if (status != LIG_OK) return status;
     status = lig_message_times(message, times, &fault);
-    if (status == LIG_OK) status = get(lig_message_value(message), how->is_unsigned, into);
+    if (status == LIG_OK) status = get(message, lig_message_value(message), how->is_unsigned, into);
+    status = named(status, message);
     lig_message_free(message);
-    return name_port(status, name, how->slot);
+    return status;
 }
 
 lig_status lf_poll(const lf_receiving *how, const char *port, bool *ready) {
@@ -80,9 +98,10 @@ lig_status lf_poll(const lf_receiving *how, const char *port, bool *ready) {
     return lig_poll(instance, name, &options, ready, &fault);
 }
 
-// `ports` are `count` names of `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port
-// without slots.
-lig_status lf_wait_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which) {
+// Waits for the first of several ports, and, if there is a place for a message, receives there. `ports` are `count` names of
+// `how->port_length` characters each; `slots` is NULL, or has a number below 0 for a port without slots.
+static lig_status first_of(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which,
+                           lf_ref *made, lig_times *times) {
     *which = 0;
     INSTANCE(how->instance);
     lig_receive_options options;
@@ -99,11 +118,29 @@ lig_status lf_wait_any(const lf_receiving *how, const char *ports, size_t count,
         entries[i].slot = (uint32_t)slots[i];
     }
     size_t found = 0;
-    if (status == LIG_OK) status = lig_wait_any(instance, entries, count, &options, &found, &fault);
+    lig_message *message;
+    if (status == LIG_OK && made == NULL) {
+        status = lig_wait_any(instance, entries, count, &options, &found, &fault);
+    } else if (status == LIG_OK) {
+        status = lig_receive_any(instance, entries, count, &options, &found, &message, &fault);
+        if (status == LIG_OK) {
+            status = take(message, names[found], entries[found].has_slot ? entries[found].slot : NO_SLOT, made, times);
+        }
+    }
     *which = status == LIG_OK ? (int64_t)found + 1 : 0;
     free(entries);
     free(names);
     return status;
+}
+
+lig_status lf_wait_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, int64_t *which) {
+    return first_of(how, ports, count, slots, which, NULL, NULL);
+}
+
+lig_status lf_receive_any(const lf_receiving *how, const char *ports, size_t count, const int64_t *slots, lf_ref *made,
+                          lig_times *times, int64_t *which) {
+    lf_free_message(made);
+    return first_of(how, ports, count, slots, which, made, times);
 }
 
 // The overlay that came with a message, as a part of it.

@@ -12,7 +12,9 @@ import org.ligament.LigamentException;
 import org.ligament.LogLevel;
 import org.ligament.Message;
 import org.ligament.Operator;
+import org.ligament.Parallelism;
 import org.ligament.PortSlot;
+import org.ligament.Received;
 import org.ligament.SettingKind;
 import org.ligament.Times;
 
@@ -35,6 +37,9 @@ public final class Boss {
         Check.fails(LigamentException.Usage.class, "no slot -2", () -> instance.send("tasks", 0.0, 1, -2));
         Check.fails(LigamentException.Usage.class, "sends", () -> instance.receive("tasks"));
         Check.fails(LigamentException.Usage.class, "nothing is connected", () -> instance.receive("nowhere"));
+        Check.equal(instance.receiveIfConnected("nowhere"), null);
+        Check.fails(LigamentException.Usage.class, "sends", () -> instance.receiveIfConnected("spare"));
+        Check.fails(LigamentException.Usage.class, "no slot 3", () -> instance.receiveIfConnected("results", 3));
         instance.send("spare", 0.0, new double[] {1, 2});
         // Many names are no matter.
         for (int i = 0; i < 3000; i++) {
@@ -69,7 +74,8 @@ public final class Boss {
 
     public static void main(String[] arguments) {
         try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("tasks[]", "spare"),
-                Operator.S, List.of("results[]", "nowhere")))) {
+                Operator.S, List.of("results[]", "nowhere")), new Parallelism(2, 3))) {
+            Check.fails(LigamentException.Usage.class, "-1 ranks", () -> new Parallelism(-1, 0));
             Check.holds(instance.reuseInstance());
             ports(instance);
             settings(instance);
@@ -82,6 +88,8 @@ public final class Boss {
                     () -> instance.receiveWithin("results", shortly, 0));
             Check.fails(LigamentException.TimedOut.class, "", () -> instance.waitAnyWithin(
                     List.of(new PortSlot("results", 0), new PortSlot("results", 1)), shortly));
+            Check.fails(LigamentException.TimedOut.class, "", () -> instance.receiveAnyWithin(
+                    List.of(new PortSlot("results", 0), new PortSlot("results", 1)), shortly));
             Check.holds(!instance.poll("results", 2));
 
             // One task for each; the answers come as loans, in any order.
@@ -93,9 +101,21 @@ public final class Boss {
                 left.add(new PortSlot("results", i));
             }
             while (!left.isEmpty()) {
-                int from = left.remove(instance.waitAny(left)).slot();
-                try (Message message = instance.receive("results", from)) {
-                    ArrayView view = message.array();
+                try (Received received = instance.receiveAny(left)) {
+                    int from = left.remove(received.which()).slot();
+                    Message message = received.message();
+                    ArrayView view = message.array(DType.FLOAT64, 40, -1);
+                    message.array(null, 40, 50);
+                    String words = "port \"results[" + from + "]\" from worker[" + from + "].out, where ";
+                    Check.fails(LigamentException.Unexpected.class, words + "an array of int32 was expected",
+                            () -> message.array(DType.INT32));
+                    Check.fails(LigamentException.Unexpected.class,
+                            words + "an array of float64 with shape [any, 51] was expected",
+                            () -> message.array(DType.FLOAT64, -1, 51));
+                    Check.fails(LigamentException.Unexpected.class, "with shape [] was expected",
+                            () -> message.array(null, new long[0]));
+                    Check.fails(LigamentException.Usage.class, "at most 8",
+                            () -> message.array(null, new long[9]));
                     Check.equal(view.shape(), new long[] {40, 50});
                     for (int i = 0; i < 2000; i++) {
                         Check.holds(view.getDouble(i / 50, i % 50) == 10.0 * from + i);
@@ -120,7 +140,7 @@ public final class Boss {
                     Check.equal(message.asInt(), 0 + 2 + 4 + 6 + 8 + 10 + 12 + 14);
                     LigamentException thrown = Check.fails(LigamentException.Unexpected.class, "an integer",
                             message::array);
-                    Check.holds(thrown.getMessage().contains("results"));
+                    Check.holds(thrown.getMessage().contains("port \"results[" + i + "]\" from worker[" + i + "].out"));
                 }
             }
 
@@ -138,6 +158,8 @@ public final class Boss {
             Check.equal(five, new float[] {0, 1, 2, 3, 4});
             Check.fails(LigamentException.Closed.class, "results[1]", () -> instance.receive("results", 1));
             Check.holds(instance.poll("results", 1));
+            Check.fails(LigamentException.Closed.class, "have ended", () -> instance.receiveAny(
+                    List.of(new PortSlot("results", 0), new PortSlot("results", 1), new PortSlot("results", 2))));
 
             Check.holds(!instance.reuseInstance());
             Check.fails(LigamentException.Usage.class, "is over", () -> instance.send("spare", 0.0, 1));

@@ -1,24 +1,11 @@
 """`python -m ligament`: becomes the command `ligament`, which the wheel brings as a program of its own."""
 
-import importlib.metadata
 import os
 import signal
 import sys
-from pathlib import Path
 
+from ._installed import program
 from ._ligament import _with_code
-
-
-def program() -> Path:
-    """The program, as the wheel was installed."""
-    try:
-        files = importlib.metadata.files("ligament-coupling") or ()
-    except importlib.metadata.PackageNotFoundError:
-        files = ()  # the package's folder is used as it is
-    for file in files:
-        if file.parts[-2:] == ("bin", "ligament"):
-            return Path(str(file.locate())).resolve()
-    return Path(sys.prefix, "bin", "ligament")
 
 
 def main() -> None:

@@ -21,6 +21,8 @@ class Instance(_Instance):
     Args:
         ports: The ports by operator; ``name[]`` is a vector port. Without them, those of the model count.
         flags: What the instance asks for.
+        ranks: How many processes the instance is; 0 if that is not said. It is kept, and changes nothing yet.
+        threads: How many threads each of them has, likewise.
 
     Raises:
         RegistrationError: There is no run, or the ports do not fit the model.
@@ -33,16 +35,20 @@ class Instance(_Instance):
         cls,
         ports: Mapping[Operator | str, Iterable[str]] | None = None,
         flags: InstanceFlags = InstanceFlags.NONE,
+        ranks: int = 0,
+        threads: int = 0,
     ) -> Self:
         declared = None
         if ports is not None:
             declared = [(operator_name(operator), name) for operator, names in ports.items() for name in names]
-        return super().__new__(cls, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags)
+        return super().__new__(cls, declared, InstanceFlags.DONT_APPLY_OVERLAY in flags, None, ranks, threads)
 
     def __init__(
         self,
         ports: Mapping[Operator | str, Iterable[str]] | None = None,
         flags: InstanceFlags = InstanceFlags.NONE,
+        ranks: int = 0,
+        threads: int = 0,
     ) -> None:
         self._log_handler = _logging.RunLogHandler(weakref.ref(self))
         logging.getLogger().addHandler(self._log_handler)

@@ -54,10 +54,15 @@ class RunLogHandler(logging.Handler):
             self._kept.popleft()
 
 
+_OWN = os.path.dirname(__file__) + os.sep
+
+
 def describe(error: BaseException) -> str:
-    """An exception as the run is told it: what it is, then where it was raised."""
+    """An exception as the run is told it: what it is, then the line of the user's that it comes from."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
+    while len(frames) > 1 and frames[-1].filename.startswith(_OWN):
+        frames.pop()
     if not frames:
         return what
     last = frames[-1]

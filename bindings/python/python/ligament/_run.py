@@ -10,7 +10,8 @@ from typing import Any
 
 from ._errors import ModelError, RunError
 from ._fork import Waiting
-from ._ligament import Settings, _Prepared, _with_code
+from ._installed import prefix
+from ._ligament import Settings, _installed_below, _Prepared, _with_code
 from ._model import Model
 from ._submodel import Submodel, run_light
 
@@ -108,6 +109,7 @@ def run(
     problems, prepared = _Prepared.make(model, list(functions), light, settings, list(ignore))
     if prepared is None:
         raise ModelError("\n".join(str(problem) for problem in problems if problem.is_error), tuple(problems))
+    _installed_below(prefix())
     waiting = Waiting()
     try:
         for instance, name in prepared.functions():

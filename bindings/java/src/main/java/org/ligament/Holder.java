@@ -32,6 +32,16 @@ abstract class Holder implements AutoCloseable {
     /** Gives the memory back. */
     abstract void free();
 
+    /** The message that the library holds; NULL if this is none. */
+    long message() {
+        return Native.NULL;
+    }
+
+    /** Where it came from, in words for errors; empty for what was built. */
+    String origin() {
+        return "";
+    }
+
     final void check() {
         Thread here = Thread.currentThread();
         if (owner != here) {

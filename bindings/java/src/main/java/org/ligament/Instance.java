@@ -75,11 +75,25 @@ public final class Instance implements AutoCloseable {
      * @param flags what is to be otherwise than usual
      */
     public Instance(Map<Operator, ? extends Collection<String>> ports, InstanceFlag... flags) {
+        this(ports, new Parallelism(0, 0), flags);
+    }
+
+    /**
+     * The same, for an instance of which it is known how many ranks and threads it has.
+     *
+     * @param ports the names of the ports by operator, or null for those of the model
+     * @param parallelism how many ranks and threads
+     * @param flags what is to be otherwise than usual
+     */
+    public Instance(Map<Operator, ? extends Collection<String>> ports, Parallelism parallelism,
+            InstanceFlag... flags) {
         Library.load();
         lent = false;
         Scratch scratch = Scratch.get();
         try (Arena arena = Arena.ofConfined()) {
             long options = options(ports, flags, arena);
+            Native.putInt(options + 40, parallelism.ranks());
+            Native.putInt(options + 44, parallelism.threads());
             scratch.check((int) Native.INSTANCE_CREATE.invokeExact(options, scratch.out, scratch.error));
             handle = Native.getLong(scratch.out);
             name = Native.text((long) Native.INSTANCE_NAME.invokeExact(handle));
@@ -1224,6 +1238,30 @@ public final class Instance implements AutoCloseable {
     }
 
     /**
+     * Waits for the next message on a port; null if nothing is connected there, for inputs for which the code has
+     * a value of its own. Close it.
+     */
+    public Message receiveIfConnected(String port) {
+        return receiveIfConnected(port, NO_SLOT);
+    }
+
+    /** The same for a slot of a vector port. */
+    public Message receiveIfConnected(String port, int slot) {
+        boolean first = enter();
+        try {
+            Scratch scratch = Scratch.get();
+            check(scratch, (int) Native.RECEIVE_IF_CONNECTED.invokeExact(handle, name(port),
+                    scratch.receive(slot, -1), scratch.out, scratch.error));
+            long message = Native.getLong(scratch.out);
+            return message == Native.NULL ? null : new Message(message, port);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    /**
      * Receives an array into the caller's, which says what type and shape must come. If something else comes
      * the message is consumed all the same, and nothing is written.
      */
@@ -1303,18 +1341,54 @@ public final class Instance implements AutoCloseable {
         boolean first = enter();
         try (Arena arena = Arena.ofConfined()) {
             Scratch scratch = Scratch.get();
-            long entries = arena.allocate((long) Native.PORT_SLOT_SIZE * Math.max(1, ports.size()),
-                    8).address();
-            for (int i = 0; i < ports.size(); i++) {
-                long entry = entries + (long) i * Native.PORT_SLOT_SIZE;
-                int slot = ports.get(i).slot();
-                Native.putLong(entry, Native.terminated(ports.get(i).port(), arena, "the port's name"));
-                Native.putByte(entry + 8, Scratch.slot(slot));
-                Native.putInt(entry + 12, slot);
-            }
-            check(scratch, (int) Native.WAIT_ANY.invokeExact(handle, entries, (long) ports.size(),
+            check(scratch, (int) Native.WAIT_ANY.invokeExact(handle, entries(ports, arena), (long) ports.size(),
                     scratch.receive(NO_SLOT, timeout), scratch.out, scratch.error));
             return (int) Native.getLong(scratch.out);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        } finally {
+            leave(first);
+        }
+    }
+
+    private static long entries(List<PortSlot> ports, Arena arena) {
+        long entries = arena.allocate((long) Native.PORT_SLOT_SIZE * Math.max(1, ports.size()), 8).address();
+        for (int i = 0; i < ports.size(); i++) {
+            long entry = entries + (long) i * Native.PORT_SLOT_SIZE;
+            int slot = ports.get(i).slot();
+            Native.putLong(entry, Native.terminated(ports.get(i).port(), arena, "the port's name"));
+            Native.putByte(entry + 8, Scratch.slot(slot));
+            Native.putInt(entry + 12, slot);
+        }
+        return entries;
+    }
+
+    /**
+     * Receives from whichever of several ports is first. A conduit that ends is passed over for as long as another
+     * one may bring something. Close what it gives.
+     */
+    public Received receiveAny(String... ports) {
+        return receiveAny(-1, Arrays.stream(ports).map(PortSlot::new).toList());
+    }
+
+    /** Receives from whichever of several ports and slots is first. */
+    public Received receiveAny(List<PortSlot> ports) {
+        return receiveAny(-1, ports);
+    }
+
+    /** Receives from whichever of several ports and slots is first, waiting no longer than this. */
+    public Received receiveAnyWithin(List<PortSlot> ports, Duration wait) {
+        return receiveAny(seconds(wait), ports);
+    }
+
+    private Received receiveAny(double timeout, List<PortSlot> ports) {
+        boolean first = enter();
+        try (Arena arena = Arena.ofConfined()) {
+            Scratch scratch = Scratch.get();
+            check(scratch, (int) Native.RECEIVE_ANY.invokeExact(handle, entries(ports, arena), (long) ports.size(),
+                    scratch.receive(NO_SLOT, timeout), scratch.out, scratch.out2, scratch.error));
+            int which = (int) Native.getLong(scratch.out);
+            return new Received(which, new Message(Native.getLong(scratch.out2), ports.get(which).port()));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         } finally {

@@ -24,7 +24,7 @@ final class Library {
 
     static final String FILE = "libligament.so.0";
     static final int ABI_MAJOR = 0;
-    static final int ABI_MINOR = 1;
+    static final int ABI_MINOR = 2;
 
     private static volatile SymbolLookup loaded;
     private static volatile String place;

@@ -32,6 +32,25 @@ public final class Message extends Holder {
         }
     }
 
+    @Override
+    long message() {
+        return handle;
+    }
+
+    @Override
+    String origin() {
+        if (isClosed()) {
+            return "port \"" + port + "\"";
+        }
+        Scratch scratch = Scratch.get();
+        try {
+            Native.MESSAGE_ORIGIN.invokeExact(handle, scratch.out);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        }
+        return Native.text(Native.getLong(scratch.out), Native.getLong(scratch.out2));
+    }
+
     /** Its times. They may be asked for after it was closed if they were before. */
     public Times times() {
         if (times == null) {
@@ -67,7 +86,7 @@ public final class Message extends Holder {
         check();
         if (value == null) {
             try {
-                value = new Value(this, (long) Native.MESSAGE_VALUE.invokeExact(handle), port);
+                value = new Value(this, (long) Native.MESSAGE_VALUE.invokeExact(handle));
             } catch (Throwable thrown) {
                 throw Native.never(thrown);
             }
@@ -78,6 +97,22 @@ public final class Message extends Holder {
     /** The array, in place, if the message is one. */
     public ArrayView array() {
         return value().array();
+    }
+
+    /**
+     * The array, in place, if it is of this type (null for any); the error names port and sender, what came and
+     * what was expected.
+     */
+    public ArrayView array(DType dtype) {
+        return value().array(dtype);
+    }
+
+    /**
+     * The array, in place, if it is of this type (null for any) and shape: an extent for each dimension, below 0
+     * for any.
+     */
+    public ArrayView array(DType dtype, long... shape) {
+        return value().array(dtype, shape);
     }
 
     /** The truth value, if the message is one. */
@@ -128,7 +163,7 @@ public final class Message extends Holder {
         check();
         try {
             long settings = (long) Native.MESSAGE_SETTINGS.invokeExact(handle);
-            return settings == Native.NULL ? null : new Value(this, settings, port);
+            return settings == Native.NULL ? null : new Value(this, settings);
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         }

@@ -28,12 +28,13 @@ final class Native {
     // Offsets and sizes of the structs (docs/reference/c-abi.md).
     static final int ERROR_SIZE = 1024;
     static final int PORT_SIZE = 16;
-    static final int INSTANCE_OPTIONS_SIZE = 40;
+    static final int INSTANCE_OPTIONS_SIZE = 48;
     static final int SEND_OPTIONS_SIZE = 40;
     static final int RECEIVE_OPTIONS_SIZE = 24;
     static final int ARRAY_SIZE = 112;
     static final int VIEW_SIZE = 160;
     static final int TIMES_SIZE = 24;
+    static final int EXPECTED_SIZE = 88;
     static final int PORT_SLOT_SIZE = 16;
     static final int FLOAT_ROW_SIZE = 16;
     static final int SUBMODEL_SIZE = 56;
@@ -212,13 +213,16 @@ final class Native {
     static final MethodHandle LOAN_FREE = nothing("lig_loan_free", "pp");
     // Receiving.
     static final MethodHandle RECEIVE = call("lig_receive", "ppppp");
+    static final MethodHandle RECEIVE_IF_CONNECTED = call("lig_receive_if_connected", "ppppp");
+    static final MethodHandle RECEIVE_ANY = call("lig_receive_any", "ppppppp");
     static final MethodHandle RECEIVE_INTO = call("lig_receive_into", "pppppp");
     static final MethodHandle POLL = call("lig_poll", "ppppp");
     static final MethodHandle WAIT_ANY = call("lig_wait_any", "pppppp");
     static final MethodHandle MESSAGE_FREE = nothing("lig_message_free", "p");
     static final MethodHandle MESSAGE_TIMES = call("lig_message_times", "ppp");
     static final MethodHandle MESSAGE_VALUE = pointer("lig_message_value", "p");
-    static final MethodHandle MESSAGE_ARRAY = call("lig_message_array", "ppp");
+    static final MethodHandle MESSAGE_ORIGIN = nothing("lig_message_origin", "pp");
+    static final MethodHandle EXPECT_ARRAY = call("lig_expect_array", "ppppp");
     static final MethodHandle MESSAGE_SETTINGS = pointer("lig_message_settings", "p");
     // Reading values.
     static final MethodHandle VALUE_KIND = call("lig_value_kind", "p");

@@ -29,7 +29,7 @@ final class Records {
             }
             return type instanceof Class<?> plain ? read(value, plain, where) : value.toObject();
         } catch (LigamentException.Unexpected wrong) {
-            if (wrong.getMessage().startsWith("in ")) {
+            if (wrong.getMessage().startsWith("in the value")) {
                 throw wrong;
             }
             throw new LigamentException.Unexpected("in " + where + ": " + wrong.getMessage());

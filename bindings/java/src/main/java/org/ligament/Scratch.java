@@ -14,7 +14,7 @@ final class Scratch {
     static final long SMALL = 64 * 1024;
 
     // They hold on to the memory whose addresses are below.
-    private final MemorySegment structs = Arena.ofAuto().allocate(1536, 64);
+    private final MemorySegment structs = Arena.ofAuto().allocate(2048, 64);
     private MemorySegment small;
 
     /** lig_error. */
@@ -28,10 +28,12 @@ final class Scratch {
     final long view = array + Native.ARRAY_SIZE;
     final long times = view + Native.VIEW_SIZE;
     final long strides = times + Native.TIMES_SIZE;
+    final long expected = strides + 8 * Native.MAX_DIMS;
 
     private Scratch() {
         Native.putLong(sendOptions, Native.SEND_OPTIONS_SIZE);
         Native.putLong(receiveOptions, Native.RECEIVE_OPTIONS_SIZE);
+        Native.putLong(expected, Native.EXPECTED_SIZE);
     }
 
     static Scratch get() {
@@ -76,6 +78,23 @@ final class Scratch {
         Native.putByte(at + 16, timeout >= 0 ? 1 : 0);
         Native.putByte(at + 17, slot(slot));
         Native.putInt(at + 20, slot);
+        return at;
+    }
+
+    /** What is expected of an array; a type or shape that is null is open, and so are extents below 0. */
+    long expected(DType dtype, long[] shape) {
+        long at = expected;
+        if (shape != null && shape.length > Native.MAX_DIMS) {
+            throw new LigamentException.Usage("an array has at most " + Native.MAX_DIMS + " dimensions, not "
+                    + shape.length);
+        }
+        Native.putInt(at + 8, dtype == null ? 0 : dtype.number);
+        Native.putInt(at + 12, shape == null ? 0 : shape.length);
+        Native.putByte(at + 16, 0);
+        Native.putByte(at + 17, shape == null ? 0 : 1);
+        for (int i = 0; shape != null && i < shape.length; i++) {
+            Native.putLong(at + 24 + 8L * i, shape[i]);
+        }
         return at;
     }
 

@@ -14,21 +14,25 @@ import java.util.Map;
 public final class Value implements AutoCloseable {
     final Holder holder;
     final long handle;
-    /** Where it came from, for error texts; or null. */
-    private final String port;
 
-    Value(Holder holder, long handle, String port) {
+    Value(Holder holder, long handle) {
         this.holder = holder;
         this.handle = handle;
-        this.port = port;
     }
 
     /** A copied value's memory. */
     private static final class Copied extends Holder {
         private final long handle;
+        private final String origin;
 
-        Copied(long handle) {
+        Copied(long handle, String origin) {
             this.handle = handle;
+            this.origin = origin;
+        }
+
+        @Override
+        String origin() {
+            return origin;
         }
 
         @Override
@@ -47,13 +51,13 @@ public final class Value implements AutoCloseable {
     }
 
     String where() {
-        return port == null ? "" : "the message from port \"" + port + "\": ";
+        String origin = holder.origin();
+        return origin.isEmpty() ? "" : "in the message on " + origin + ": ";
     }
 
     private LigamentException failure(Scratch scratch, int status) {
         LigamentException failure = scratch.failure(status);
-        return status == 3 && port != null ? LigamentException.of(status, where() + failure.getMessage())
-                : failure;
+        return status == 3 ? LigamentException.of(status, where() + failure.getMessage()) : failure;
     }
 
     /** What it is. */
@@ -231,7 +235,7 @@ public final class Value implements AutoCloseable {
             if (status != 0) {
                 throw failure(scratch, status);
             }
-            return new Value(holder, Native.getLong(scratch.out), port);
+            return new Value(holder, Native.getLong(scratch.out));
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         }
@@ -258,7 +262,7 @@ public final class Value implements AutoCloseable {
                 throw failure(scratch, status);
             }
             long found = Native.getLong(scratch.out);
-            return found == Native.NULL ? null : new Value(holder, found, port);
+            return found == Native.NULL ? null : new Value(holder, found);
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         }
@@ -298,6 +302,34 @@ public final class Value implements AutoCloseable {
             if (status != 0) {
                 throw failure(scratch, status);
             }
+            return new ArrayView(scratch, this);
+        } catch (Throwable thrown) {
+            throw Native.never(thrown);
+        }
+    }
+
+    /**
+     * An array, in place, if it is of this type (null for any); the error names port and sender, what came and
+     * what was expected.
+     */
+    public ArrayView array(DType dtype) {
+        return expected(dtype, null);
+    }
+
+    /**
+     * An array, in place, if it is of this type (null for any) and shape: an extent for each dimension, below 0
+     * for any.
+     */
+    public ArrayView array(DType dtype, long... shape) {
+        return expected(dtype, shape);
+    }
+
+    private ArrayView expected(DType dtype, long[] shape) {
+        holder.check();
+        Scratch scratch = Scratch.get();
+        try {
+            scratch.check((int) Native.EXPECT_ARRAY.invokeExact(holder.message(), handle,
+                    scratch.expected(dtype, shape), scratch.view, scratch.error));
             return new ArrayView(scratch, this);
         } catch (Throwable thrown) {
             throw Native.never(thrown);
@@ -347,8 +379,8 @@ public final class Value implements AutoCloseable {
             if (status != 0) {
                 throw failure(scratch, status);
             }
-            try (Value map = new Value(new Copied(Native.getLong(scratch.out)), Native.getLong(scratch.out),
-                    null)) {
+            long settings = Native.getLong(scratch.out);
+            try (Value map = new Value(new Copied(settings, ""), settings)) {
                 return map.asMap();
             }
         } catch (Throwable thrown) {
@@ -422,7 +454,7 @@ public final class Value implements AutoCloseable {
                 throw failure(scratch, status);
             }
             long copy = Native.getLong(scratch.out);
-            return new Value(new Copied(copy), copy, port);
+            return new Value(new Copied(copy, holder.origin()), copy);
         } catch (Throwable thrown) {
             throw Native.never(thrown);
         }

@@ -1,0 +1,18 @@
+package org.ligament;
+
+/**
+ * How many processes an instance is, and how many threads each of them has; 0 if that is not said. It is kept,
+ * and changes nothing yet: one of the processes joins the run, for all of them.
+ *
+ * @param ranks processes, as MPI starts them
+ * @param threads of each of them
+ */
+public record Parallelism(int ranks, int threads) {
+    /** Refuses numbers below 0. */
+    public Parallelism {
+        if (ranks < 0 || threads < 0) {
+            throw new LigamentException.Usage("an instance cannot have " + ranks + " ranks and " + threads
+                    + " threads");
+        }
+    }
+}

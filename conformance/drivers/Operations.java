@@ -1,0 +1,113 @@
+// Calls the operations that the rebuilding driver has no use for, in Java, and prints what comes of them (README.md).
+
+import java.util.List;
+import java.util.Map;
+import org.ligament.DType;
+import org.ligament.Instance;
+import org.ligament.Loan;
+import org.ligament.LogLevel;
+import org.ligament.Message;
+import org.ligament.Operator;
+import org.ligament.PortSlot;
+import org.ligament.Received;
+import org.ligament.Submodel;
+
+public final class Operations {
+    static int one(boolean truth) {
+        return truth ? 1 : 0;
+    }
+
+    static void about(Instance instance) {
+        instance.setInterruptCheck(() -> false);
+        instance.log(LogLevel.WARNING, "said by the giver");
+        System.out.println("name " + instance.name() + "\nindex " + instance.index().length + "\nrun "
+                + one(!instance.runName().isEmpty()) + "\nports " + instance.listPorts(Operator.O_I).size() + " "
+                + instance.listPorts(Operator.S).size() + "\nconnected " + one(instance.isConnected("deal")) + " "
+                + one(instance.isConnected("nothing")) + "\nvector " + one(instance.isVectorPort("deal")) + " "
+                + one(instance.isVectorPort("plain")) + "\nresizable " + one(instance.isResizable("deal")) + " "
+                + one(instance.isResizable("plain")));
+        instance.setPortLength("deal", 2);
+        System.out.println("length " + instance.getPortLength("deal") + "\nsetting "
+                + (int) (4 * (double) instance.getSetting("ratio")) + "\nsettings "
+                + instance.listSettings().size());
+    }
+
+    static void giver() {
+        try (Instance instance = new Instance(Map.of(Operator.O_I, List.of("deal[]", "plain"),
+                Operator.S, List.of("back[]", "nothing")))) {
+            if (!instance.reuseInstance()) {
+                throw new IllegalStateException("there is no pass");
+            }
+            about(instance);
+            instance.send("deal", 1.0, 5, 0);
+            Loan loan = instance.loan(DType.FLOAT64, 2);
+            loan.setDouble(1, 0);
+            loan.setDouble(2, 1);
+            instance.send("deal", 1.0, loan, 1);
+
+            int first = instance.waitAny(List.of(new PortSlot("back", 0), new PortSlot("back", 1)));
+            System.out.println("first " + first + " " + one(instance.poll("back", 0)));
+            try (Message message = instance.receive("back", 0)) {
+                System.out.println("came " + message.asInt() + " " + (int) message.timestamp() + "\noverlay "
+                        + one(message.settings() != null));
+            }
+            double[] two = new double[2];
+            instance.receiveInto("back", org.ligament.Array.of(two), 1);
+            System.out.println("into " + (int) (two[0] + two[1]));
+            System.out.println("nothing " + one(instance.receiveIfConnected("nothing") != null));
+            try (Received received = instance.receiveAny(List.of(new PortSlot("back", 0)))) {
+                System.out.println("any " + received.which() + " "
+                        + received.message().array(DType.INT64, 1).getLong(0));
+            }
+            instance.finish();
+            instance.errorShutdown("it is over, so that nobody hears this");
+        }
+    }
+
+    /** Sends back what comes on both slots, and a third message. */
+    static final class Taker extends Submodel {
+        private boolean done;
+
+        Taker(boolean done) {
+            this.done = done;
+        }
+
+        @Override
+        public void initialise(Instance instance) {}
+
+        @Override
+        public boolean isDone() {
+            return done;
+        }
+
+        @Override
+        public void observe(Instance instance) {}
+
+        @Override
+        public void solve(Instance instance) {
+            done = true;
+            try (Message first = instance.receive("deal", 0); Message second = instance.receive("deal", 1)) {
+                instance.setPortLength("back", 2);
+                instance.send("back", first, 0);
+                instance.send("back", second, 1);
+            }
+            instance.send("back", 2.0, new long[] {7}, 0);
+        }
+
+        @Override
+        public void observeFinal(Instance instance) {}
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        switch (arguments[0]) {
+            case "giver" -> giver();
+            case "taker" -> {
+                try (Instance instance = new Instance(Map.of(Operator.S, List.of("deal[]"),
+                        Operator.O_I, List.of("back[]")))) {
+                    instance.runSubmodel(new Taker(false));
+                }
+            }
+            default -> Instance.runLight(instance -> new Taker(true));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// Calls the operations that the rebuilding driver has no use for, in C, and prints what comes of them (README.md).
+#include <ligament.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lig_error error;
+
+static void fine(lig_status status) {
+    if (status == LIG_OK) return;
+    fprintf(stderr, "%s\n", error.message);
+    exit(1);
+}
+
+static bool never(void *user) { return user != NULL; }
+
+static lig_receive_options from(uint32_t slot) {
+    return (lig_receive_options){.size = sizeof(lig_receive_options), .has_slot = true, .slot = slot};
+}
+
+static lig_send_options to(uint32_t slot, double time) {
+    return (lig_send_options){.size = sizeof(lig_send_options), .timestamp = time, .has_slot = true, .slot = slot};
+}
+
+static size_t ports(lig_instance *instance, lig_operator op) {
+    lig_names *names;
+    fine(lig_list_ports(instance, op, &names, &error));
+    const size_t count = lig_names_count(names);
+    lig_names_free(names);
+    return count;
+}
+
+static void about(lig_instance *instance) {
+    const size_t *index;
+    bool there, not_there;
+    size_t length;
+    double ratio;
+    lig_names *names;
+    fine(lig_set_interrupt_check(instance, never, NULL, &error));
+    fine(lig_log(instance, LIG_LOG_WARNING, "said by the giver", &error));
+    printf("name %s\n", lig_instance_name(instance));
+    printf("index %zu\n", lig_instance_index(instance, &index));
+    printf("run %d\n", lig_run_name(instance)[0] != '\0');
+    printf("ports %zu %zu\n", ports(instance, LIG_O_I), ports(instance, LIG_S));
+    fine(lig_is_connected(instance, "deal", &there, &error));
+    fine(lig_is_connected(instance, "nothing", &not_there, &error));
+    printf("connected %d %d\n", there, not_there);
+    fine(lig_is_vector_port(instance, "deal", &there, &error));
+    fine(lig_is_vector_port(instance, "plain", &not_there, &error));
+    printf("vector %d %d\n", there, not_there);
+    fine(lig_is_resizable(instance, "deal", &there, &error));
+    fine(lig_is_resizable(instance, "plain", &not_there, &error));
+    printf("resizable %d %d\n", there, not_there);
+    fine(lig_set_port_length(instance, "deal", 2, &error));
+    fine(lig_get_port_length(instance, "deal", &length, &error));
+    printf("length %zu\n", length);
+    fine(lig_get_setting_float(instance, "ratio", &ratio, &error));
+    fine(lig_list_settings(instance, &names, &error));
+    printf("setting %d\nsettings %zu\n", (int)(4 * ratio), lig_names_count(names));
+    lig_names_free(names);
+}
+
+static void giver(void) {
+    const lig_port declared[] = {{LIG_O_I, "deal[]"}, {LIG_O_I, "plain"}, {LIG_S, "back[]"}, {LIG_S, "nothing"}};
+    const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 4};
+    lig_instance *instance;
+    bool again, ready;
+    fine(lig_instance_create(&options, &instance, &error));
+    fine(lig_reuse_instance(instance, &again, &error));
+    about(instance);
+
+    const lig_send_options first = to(0, 1), second = to(1, 1);
+    const uint64_t shape[] = {2};
+    lig_loan *loan;
+    void *data;
+    fine(lig_send_int(instance, "deal", &first, 5, &error));
+    fine(lig_loan_create(instance, LIG_FLOAT64, 1, shape, &loan, &data, &error));
+    memcpy(data, (double[]){1, 2}, 2 * sizeof(double));
+    fine(lig_send_loan(instance, "deal", &second, loan, &error));
+
+    const lig_port_slot slots[] = {{"back", true, 0}, {"back", true, 1}};
+    const lig_receive_options back[] = {from(0), from(1)};
+    size_t which;
+    lig_message *message, *none;
+    lig_times times;
+    int64_t number;
+    fine(lig_wait_any(instance, slots, 2, NULL, &which, &error));
+    fine(lig_poll(instance, "back", &back[0], &ready, &error));
+    printf("first %zu %d\n", which, ready);
+    fine(lig_receive(instance, "back", &back[0], &message, &error));
+    fine(lig_message_times(message, &times, &error));
+    fine(lig_value_int(lig_message_value(message), &number, &error));
+    printf("came %d %d\noverlay %d\n", (int)number, (int)times.timestamp, lig_message_settings(message) != NULL);
+    lig_message_free(message);
+
+    double two[2];
+    const lig_array into = {.dtype = LIG_FLOAT64, .ndim = 1, .shape = {2}, .data = two};
+    fine(lig_receive_into(instance, "back", &back[1], &into, NULL, &error));
+    printf("into %d\n", (int)(two[0] + two[1]));
+    fine(lig_receive_if_connected(instance, "nothing", NULL, &none, &error));
+    printf("nothing %d\n", none != NULL);
+    const lig_expected expected = {.size = sizeof expected, .dtype = LIG_INT64, .ndim = 1, .has_shape = true, .shape = {1}};
+    lig_array_view view;
+    fine(lig_receive_any(instance, slots, 1, NULL, &which, &message, &error));
+    fine(lig_expect_array(message, NULL, &expected, &view, &error));
+    printf("any %zu %d\n", which, (int)*(const int64_t *)view.data);
+    lig_message_free(message);
+    fine(lig_finish(instance, &error));
+    fine(lig_error_shutdown(instance, "it is over, so that nobody hears this", &error));
+    lig_instance_free(instance);
+}
+
+static lig_status nothing(lig_instance *instance, void *user, lig_error *why) {
+    (void)instance, (void)user, (void)why;
+    return LIG_OK;
+}
+
+static int steps;
+
+static bool done(void *user) {
+    (void)user;
+    return steps == 1;
+}
+
+// Sends back what comes on both slots, and a third message.
+static lig_status solve(lig_instance *instance, void *user, lig_error *why) {
+    (void)user, (void)why;
+    const lig_receive_options deal[] = {from(0), from(1)};
+    ++steps;
+    lig_message *messages[2];
+    for (int i = 0; i < 2; ++i) fine(lig_receive(instance, "deal", &deal[i], &messages[i], &error));
+    fine(lig_set_port_length(instance, "back", 2, &error));
+    for (uint32_t i = 0; i < 2; ++i) {
+        const lig_send_options at = to(i, 1);
+        fine(lig_send(instance, "back", &at, lig_message_value(messages[i]), &error));
+        lig_message_free(messages[i]);
+    }
+    const int64_t seven[] = {7};
+    const lig_array array = {.dtype = LIG_INT64, .ndim = 1, .shape = {1}, .data = (void *)seven};
+    const lig_send_options at = to(0, 2);
+    fine(lig_send_array(instance, "back", &at, &array, &error));
+    return LIG_OK;
+}
+
+int main(int argc, char **argv) {
+    const lig_submodel submodel = {sizeof submodel, nothing, done, nothing, solve, nothing, NULL};
+    const char *role = argc > 1 ? argv[1] : "";
+    if (strcmp(role, "giver") == 0) giver();
+    if (strcmp(role, "taker") == 0) {
+        const lig_port declared[] = {{LIG_S, "deal[]"}, {LIG_O_I, "back[]"}};
+        const lig_instance_options options = {.size = sizeof options, .ports = declared, .port_count = 2};
+        lig_instance *instance;
+        fine(lig_instance_create(&options, &instance, &error));
+        fine(lig_run_submodel(instance, &submodel, &error));
+        lig_instance_free(instance);
+    }
+    if (strcmp(role, "lone") == 0) {
+        const lig_light light = {.size = sizeof light, .submodel = &submodel};
+        steps = 1;
+        fine(lig_run_light(&light, &error));
+    }
+}

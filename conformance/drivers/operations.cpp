@@ -1,0 +1,74 @@
+// Calls the operations that the rebuilding driver has no use for, in C++, and prints what comes of them (README.md).
+#include <iostream>
+#include <ligament/ligament.hpp>
+
+using ligament::Instance, ligament::Message, ligament::Operator, ligament::Ports, ligament::Slot;
+
+static void about(Instance &instance) {
+    instance.set_interrupt_check([](void *user) { return user != nullptr; });
+    instance.log(ligament::LogLevel::warning, "said by the giver");
+    Ports ports = instance.list_ports();
+    std::cout << "name " << instance.name() << "\nindex " << instance.index().size() << "\nrun "
+              << !instance.run_name().empty() << "\nports " << ports[Operator::O_I].size() << ' '
+              << ports[Operator::S].size() << "\nconnected " << instance.is_connected("deal") << ' '
+              << instance.is_connected("nothing") << "\nvector " << instance.is_vector_port("deal") << ' '
+              << instance.is_vector_port("plain") << "\nresizable " << instance.is_resizable("deal") << ' '
+              << instance.is_resizable("plain") << '\n';
+    instance.set_port_length("deal", 2);
+    std::cout << "length " << instance.get_port_length("deal") << "\nsetting "
+              << static_cast<int>(4 * instance.get_setting_as<double>("ratio")) << "\nsettings "
+              << instance.list_settings().size() << '\n';
+}
+
+static void giver() {
+    Instance instance({{Operator::O_I, {"deal[]", "plain"}}, {Operator::S, {"back[]", "nothing"}}});
+    if (!instance.reuse_instance()) throw std::runtime_error("there is no pass");
+    about(instance);
+    instance.send("deal", 1.0, 5, 0);
+    auto loan = instance.loan<double>({2});
+    loan[0] = 1, loan[1] = 2;
+    instance.send("deal", 1.0, std::move(loan), 1);
+
+    const std::size_t first = instance.wait_any({{"back", 0}, {"back", 1}});
+    std::cout << "first " << first << ' ' << instance.poll("back", 0) << '\n';
+    const Message message = instance.receive("back", 0);
+    std::cout << "came " << message.as<int>() << ' ' << static_cast<int>(message.timestamp()) << "\noverlay "
+              << message.settings().has_value() << '\n';
+    std::vector<double> two(2);
+    instance.receive_into("back", two, 1);
+    std::cout << "into " << static_cast<int>(two[0] + two[1]) << '\n';
+    std::cout << "nothing " << instance.receive("nothing", Message(0.0, 0)).as<int>() << '\n';
+    const auto [which, third] = instance.receive_any({{"back", 0}});
+    std::cout << "any " << which << ' ' << third.array<std::int64_t>({1})[0] << std::endl;
+    instance.finish();
+    instance.error_shutdown("it is over, so that nobody hears this");
+}
+
+// Sends back what comes on both slots, and a third message.
+struct Taker : ligament::Submodel {
+    bool done = false;
+    explicit Taker(bool from_the_start = false) : done(from_the_start) {}
+    void initialise(Instance &) override {}
+    bool is_done() override { return done; }
+    void observe(Instance &) override {}
+    void solve(Instance &instance) override {
+        done = true;
+        const Message first = instance.receive("deal", 0), second = instance.receive("deal", 1);
+        instance.set_port_length("back", 2);
+        instance.send("back", first, 0);
+        instance.send("back", second, 1);
+        instance.send("back", 2.0, std::vector<std::int64_t>{7}, 0);
+    }
+    void observe_final(Instance &) override {}
+};
+
+int main(int argc, char **argv) {
+    const std::string role = argc > 1 ? argv[1] : "";
+    if (role == "giver") giver();
+    if (role == "taker") {
+        Instance instance({{Operator::S, {"deal[]"}}, {Operator::O_I, {"back[]"}}});
+        Taker taker;
+        run_submodel(instance, taker);
+    }
+    if (role == "lone") ligament::run_light([](Instance &) { return std::make_unique<Taker>(true); });
+}

@@ -1,0 +1,141 @@
+! Calls the operations that the rebuilding driver has no use for, in Fortran, and prints what comes of them (README.md).
+module taking
+   use ligament
+   use, intrinsic :: iso_fortran_env, only: int64
+   implicit none
+
+   ! Sends back what comes on both slots, and a third message.
+   type, extends(ligament_submodel) :: taker
+      logical :: done = .false.
+   contains
+      procedure :: initialise => nothing
+      procedure :: is_done
+      procedure :: observe => nothing
+      procedure :: solve
+      procedure :: observe_final => nothing
+   end type
+
+contains
+
+   subroutine nothing(self, instance)
+      class(taker), intent(inout) :: self
+      type(ligament_instance), intent(in) :: instance
+      if (instance%name() == '') self%done = .true.
+   end subroutine
+
+   logical function is_done(self)
+      class(taker), intent(inout) :: self
+      is_done = self%done
+   end function
+
+   subroutine solve(self, instance)
+      class(taker), intent(inout) :: self
+      type(ligament_instance), intent(in) :: instance
+      type(ligament_message) :: first, second
+      self%done = .true.
+      call instance%receive('deal', first, slot=0)
+      call instance%receive('deal', second, slot=1)
+      call instance%set_port_length('back', 2)
+      call instance%send('back', 1d0, first, slot=0)
+      call instance%send('back', 1d0, second, slot=1)
+      call instance%send('back', 2d0, [7_int64], slot=0)
+      call first%free()
+      call second%free()
+   end subroutine
+end module
+
+program operations
+   use taking
+   use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_ptr
+   use, intrinsic :: iso_fortran_env, only: int64, real64
+   implicit none
+   type(ligament_instance) :: instance
+   type(taker) :: submodel
+   character(len=16) :: role
+   call get_command_argument(1, role)
+   select case (role)
+   case ('giver')
+      call giver()
+   case ('taker')
+      instance = ligament_instance([ligament_port(LIGAMENT_S, 'deal[]'), ligament_port(LIGAMENT_O_I, 'back[]')])
+      call ligament_run_submodel(instance, submodel)
+      call instance%free()
+   case default
+      submodel%done = .true.
+      call ligament_run_light(submodel)
+   end select
+
+contains
+
+   function never(user) bind(c)
+      type(c_ptr), value :: user
+      logical(c_bool) :: never
+      never = c_associated(user)
+   end function
+
+   integer function one(truth)
+      logical, intent(in) :: truth
+      one = merge(1, 0, truth)
+   end function
+
+   subroutine about()
+      character(len=:), allocatable :: sending(:), receiving(:), settings(:)
+      real(real64) :: ratio
+      call instance%set_interrupt_check(never)
+      call instance%log(LIGAMENT_WARNING, 'said by the giver')
+      call instance%list_ports(LIGAMENT_O_I, sending)
+      call instance%list_ports(LIGAMENT_S, receiving)
+      print '(2a)', 'name ', instance%name()
+      print '(a, i0)', 'index ', size(instance%index())
+      print '(a, i0)', 'run ', one(len(instance%run_name()) > 0)
+      print '(2(a, i0))', 'ports ', size(sending), ' ', size(receiving)
+      print '(2(a, i0))', 'connected ', one(instance%is_connected('deal')), ' ', one(instance%is_connected('nothing'))
+      print '(2(a, i0))', 'vector ', one(instance%is_vector_port('deal')), ' ', one(instance%is_vector_port('plain'))
+      print '(2(a, i0))', 'resizable ', one(instance%is_resizable('deal')), ' ', one(instance%is_resizable('plain'))
+      call instance%set_port_length('deal', 2)
+      print '(a, i0)', 'length ', instance%get_port_length('deal')
+      call instance%get_setting('ratio', ratio)
+      call instance%list_settings(settings)
+      print '(a, i0)', 'setting ', int(4 * ratio)
+      print '(a, i0)', 'settings ', size(settings)
+   end subroutine
+
+   subroutine giver()
+      type(ligament_message) :: message
+      type(ligament_loan) :: loan
+      type(ligament_value) :: overlay
+      real(real64), pointer :: lent(:)
+      integer(int64), pointer :: seven(:)
+      real(real64) :: two(2)
+      integer :: which, number, status
+      logical :: connected
+      instance = ligament_instance([ligament_port(LIGAMENT_O_I, 'deal[]'), ligament_port(LIGAMENT_O_I, 'plain'), &
+         ligament_port(LIGAMENT_S, 'back[]'), ligament_port(LIGAMENT_S, 'nothing')])
+      if (.not. instance%reuse_instance()) error stop 'there is no pass'
+      call about()
+      call instance%send('deal', 1d0, 5, slot=0)
+      call instance%create_loan(loan, lent, [2])
+      lent = [1d0, 2d0]
+      call instance%send_loan('deal', 1d0, loan, slot=1)
+
+      which = instance%wait_any(['back', 'back'], [0, 1])
+      print '(2(a, i0))', 'first ', which - 1, ' ', one(instance%poll('back', 0))
+      call instance%receive('back', message, slot=0)
+      call message%get(number)
+      print '(2(a, i0))', 'came ', number, ' ', int(message%timestamp())
+      overlay = message%settings()
+      number = overlay%kind(ierr=status)
+      print '(a, i0)', 'overlay ', one(status == LIGAMENT_OK)
+      call instance%receive_into('back', two, slot=1)
+      print '(a, i0)', 'into ', int(sum(two))
+      call instance%receive('nothing', message, connected=connected)
+      print '(a, i0)', 'nothing ', one(connected)
+      which = instance%receive_any(['back'], message, [0])
+      call message%view(seven)
+      print '(2(a, i0))', 'any ', which - 1, ' ', seven(1)
+      call message%free()
+      call instance%finish()
+      call instance%error_shutdown('it is over, so that nobody hears this')
+      call instance%free()
+   end subroutine
+end program

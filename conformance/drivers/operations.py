@@ -1,0 +1,82 @@
+"""Calls the operations that the rebuilding driver has no use for, in Python, and prints what comes of them (README.md)."""
+
+import sys
+
+import numpy as np
+
+from ligament import Instance, LogLevel, Message, Operator, Submodel, run_light, run_submodel
+
+
+def about(instance):
+    instance.log(LogLevel.WARNING, "said by the giver")
+    ports = instance.list_ports()
+    print("name", instance.name)
+    print("index", len(instance.index))
+    print("run", int(instance.run_name != ""))
+    print("ports", len(ports[Operator.O_I]), len(ports[Operator.S]))
+    print("connected", int(instance.is_connected("deal")), int(instance.is_connected("nothing")))
+    print("vector", int(instance.is_vector_port("deal")), int(instance.is_vector_port("plain")))
+    print("resizable", int(instance.is_resizable("deal")), int(instance.is_resizable("plain")))
+    instance.set_port_length("deal", 2)
+    print("length", instance.get_port_length("deal"))
+    print("setting", int(4 * instance.get_setting("ratio", "float")))
+    print("settings", len(instance.list_settings()))
+
+
+def giver():
+    instance = Instance({Operator.O_I: ["deal[]", "plain"], Operator.S: ["back[]", "nothing"]})
+    assert instance.reuse_instance()
+    about(instance)
+    instance.send("deal", Message(1.0, data=5), 0)
+    loan = instance.loan(2)
+    loan.array[:] = 1, 2
+    instance.send_loan("deal", 1.0, None, loan, 1)
+
+    slots = [("back", 0), ("back", 1)]
+    print("first", slots.index(instance.wait_any(slots)), int(instance.poll("back", 0)))
+    message = instance.receive("back", 0)
+    print("came", message.data, int(message.timestamp))
+    print("overlay", int(message.settings is not None))
+    two = np.zeros(2)
+    instance.receive_into("back", two, 1)
+    print("into", int(two.sum()))
+    print("nothing", instance.receive("nothing", default=0))
+    which, message = instance.receive_any(slots[:1])
+    print("any", slots.index(which), message.array(dtype="int64", shape=(1,))[0])
+    instance.finish()
+    instance.error_shutdown("it is over, so that nobody hears this")
+
+
+class Taker(Submodel):
+    """Sends back what comes on both slots, and a third message."""
+
+    def __init__(self, instance=None, done=False):
+        self.done = done
+
+    def initialise(self, instance):
+        pass
+
+    def is_done(self):
+        return self.done
+
+    def observe(self, instance):
+        pass
+
+    def solve(self, instance):
+        self.done = True
+        messages = [instance.receive("deal", slot) for slot in range(2)]
+        instance.set_port_length("back", 2)
+        for slot, message in enumerate(messages):
+            instance.send("back", message, slot)
+        instance.send("back", Message(2.0, data=np.array([7])), 0)
+
+    def observe_final(self, instance):
+        pass
+
+
+if sys.argv[1] == "giver":
+    giver()
+if sys.argv[1] == "taker":
+    run_submodel(Instance({Operator.S: ["deal[]"], Operator.O_I: ["back[]"]}), Taker())
+if sys.argv[1] == "lone":
+    run_light(lambda instance: Taker(instance, done=True))

@@ -1,0 +1,108 @@
+//! Calls the operations that the rebuilding driver has no use for, in Rust, and prints what comes of them (README.md).
+
+use ligament_instance::{
+    run_light, run_submodel, ArrayMut, ArrayRef, DType, Error, Expected, Instance, LogLevel, Operator, Order,
+    Outgoing, Ports, SettingType, SettingValue, Submodel, Times, Value, Wait,
+};
+
+fn about(instance: &mut Instance) -> Result<(), Error> {
+    instance.set_interrupt_check(Box::new(|| false));
+    instance.log(LogLevel::Warning, "said by the giver")?;
+    let ports = instance.list_ports();
+    let both = |a: bool, b: bool| format!("{} {}", i32::from(a), i32::from(b));
+    println!("name {}\nindex {}", instance.name(), instance.index().len());
+    println!("run {}", i32::from(!instance.run_name().is_empty()));
+    println!("ports {} {}", ports[Operator::OI.name()].len(), ports[Operator::S.name()].len());
+    println!("connected {}", both(instance.is_connected("deal")?, instance.is_connected("nothing")?));
+    println!("vector {}", both(instance.is_vector_port("deal")?, instance.is_vector_port("plain")?));
+    println!("resizable {}", both(instance.is_resizable("deal")?, instance.is_resizable("plain")?));
+    instance.set_port_length("deal", 2)?;
+    println!("length {}", instance.get_port_length("deal")?);
+    let SettingValue::Float(ratio) = instance.get_setting("ratio", Some(SettingType::Float))? else { panic!() };
+    println!("setting {}\nsettings {}", (4.0 * ratio) as i32, instance.list_settings().len());
+    Ok(())
+}
+
+fn giver() -> Result<(), Error> {
+    let ports = Ports::new().with(Operator::OI, "deal[]").with(Operator::OI, "plain");
+    let mut instance = Instance::new(Some(&ports.with(Operator::S, "back[]").with(Operator::S, "nothing")))?;
+    assert!(instance.reuse_instance()?);
+    about(&mut instance)?;
+    instance.send("deal", &Outgoing::at(1.0, &Value::Int(5)), Some(0))?;
+    let mut loan = instance.loan(DType::Float64, &[2], Order::RowMajor)?;
+    loan.bytes_mut().copy_from_slice(&[1.0f64, 2.0].map(f64::to_ne_bytes).concat());
+    instance.send_loan("deal", Times { timestamp: 1.0, next_timestamp: None }, loan, Some(1))?;
+
+    let first = instance.wait_any(&[("back", Some(0)), ("back", Some(1))], Wait::Forever)?;
+    println!("first {first} {}", i32::from(instance.poll("back", Some(0))?));
+    let message = instance.receive("back", Some(0))?;
+    let Value::Int(number) = message.data else { panic!() };
+    println!("came {number} {}\noverlay {}", message.timestamp, i32::from(message.settings.is_some()));
+    let mut two = [0; 16];
+    let mut into = ArrayMut { dtype: DType::Float64, shape: &[2], order: Order::RowMajor, data: &mut two };
+    instance.receive_into("back", Some(1), Wait::Forever, &mut into)?;
+    let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().expect("eight"));
+    println!("into {}", number(&two[..8]) + number(&two[8..]));
+    let none = instance.receive_if_connected("nothing", None, Wait::Forever)?;
+    println!("nothing {}", i32::from(none.is_some()));
+    let (which, third) = instance.receive_any(&[("back", Some(0))], Wait::Forever)?;
+    let seven = third.array_as(&Expected { dtype: Some(DType::Int64), ndim: None, shape: Some(&[Some(1)]) })?;
+    println!("any {which} {}", i64::from_ne_bytes(seven.data()[..8].try_into().expect("eight")));
+    instance.finish()?;
+    instance.error_shutdown("it is over, so that nobody hears this")
+}
+
+/// Sends back what comes on both slots, and a third message.
+struct Taker {
+    done: bool,
+}
+
+impl Submodel for Taker {
+    fn initialise(&mut self, _: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn observe(&mut self, _: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn solve(&mut self, instance: &mut Instance) -> Result<(), Error> {
+        self.done = true;
+        let messages = [instance.receive("deal", Some(0))?, instance.receive("deal", Some(1))?];
+        instance.set_port_length("back", 2)?;
+        for (slot, message) in (0..).zip(&messages) {
+            instance.send("back", &Outgoing::at(message.timestamp, &message.data), Some(slot))?;
+        }
+        let data = 7i64.to_ne_bytes();
+        let seven = ArrayRef {
+            dtype: DType::Int64,
+            shape: &[1],
+            strides: None,
+            order: Order::RowMajor,
+            data: &data,
+            offset: 0,
+            names: &[],
+            unit: None,
+        };
+        instance.send_array("back", Times { timestamp: 2.0, next_timestamp: None }, seven, Some(0))
+    }
+
+    fn observe_final(&mut self, _: &mut Instance) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Error> {
+    match std::env::args().nth(1).as_deref() {
+        Some("giver") => giver(),
+        Some("taker") => {
+            let ports = Ports::new().with(Operator::S, "deal[]").with(Operator::OI, "back[]");
+            run_submodel(&mut Instance::new(Some(&ports))?, &mut Taker { done: false })
+        }
+        _ => run_light(|_| Ok(Taker { done: true })),
+    }
+}

@@ -1,0 +1,219 @@
+//! What differs from language to language in a starter: its source, how it is built, and how it is started.
+
+use std::path::Path;
+
+/// A language that starters are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Language {
+    C,
+    Cpp,
+    Fortran,
+    Java,
+    Python,
+    Rust,
+}
+
+impl Language {
+    #[cfg(test)]
+    pub const ALL: [Language; 6] =
+        [Language::C, Language::Cpp, Language::Fortran, Language::Java, Language::Python, Language::Rust];
+
+    /// As people call it.
+    pub fn said(self) -> &'static str {
+        match self {
+            Language::C => "C",
+            Language::Cpp => "C++",
+            Language::Fortran => "Fortran",
+            Language::Java => "Java",
+            Language::Python => "Python",
+            Language::Rust => "Rust",
+        }
+    }
+}
+
+/// What a code does in a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Macro,
+    Submodel,
+}
+
+impl Role {
+    pub fn ports(self) -> &'static str {
+        match self {
+            Role::Macro => "{o_i: state, s: result}",
+            Role::Submodel => "{f_init: start, o_f: end}",
+        }
+    }
+
+    pub fn what(self) -> &'static str {
+        match self {
+            Role::Macro => "a code that steps forward in time and asks another one in every step",
+            Role::Submodel => "a code that is started by a message and ends with one",
+        }
+    }
+
+    pub fn how(self) -> &'static str {
+        match self {
+            Role::Macro => "It sends on `state` and receives on `result`, up to the setting `t_max`.",
+            Role::Submodel => "It receives on `start` and sends on `end`.",
+        }
+    }
+}
+
+/// One code of a starter.
+pub(super) struct Code {
+    pub name: String,
+    pub role: Role,
+    pub language: Language,
+}
+
+impl Code {
+    pub fn new(name: &str, role: Role, language: Language) -> Code {
+        Code { name: name.to_owned(), role, language }
+    }
+
+    /// The name of a class.
+    fn class(&self) -> String {
+        let words = self.name.split('_').filter(|word| !word.is_empty());
+        words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+    }
+
+    /// The file of the source.
+    pub fn source(&self) -> String {
+        match self.language {
+            Language::C => format!("{}.c", self.name),
+            Language::Cpp => format!("{}.cpp", self.name),
+            Language::Fortran => format!("{}.f90", self.name),
+            Language::Java => format!("{}.java", self.class()),
+            Language::Python => format!("{}.py", self.name),
+            Language::Rust => format!("src/bin/{}.rs", self.name),
+        }
+    }
+
+    /// The source.
+    pub fn text(&self) -> String {
+        let text = match (self.language, self.role) {
+            (Language::C, Role::Macro) => include_str!("starters/macro.c"),
+            (Language::C, Role::Submodel) => include_str!("starters/submodel.c"),
+            (Language::Cpp, Role::Macro) => include_str!("starters/macro.cpp"),
+            (Language::Cpp, Role::Submodel) => include_str!("starters/submodel.cpp"),
+            (Language::Fortran, Role::Macro) => include_str!("starters/macro.f90"),
+            (Language::Fortran, Role::Submodel) => include_str!("starters/submodel.f90"),
+            (Language::Java, Role::Macro) => include_str!("starters/macro.java"),
+            (Language::Java, Role::Submodel) => include_str!("starters/submodel.java"),
+            (Language::Python, Role::Macro) => include_str!("starters/macro.py"),
+            (Language::Python, Role::Submodel) => include_str!("starters/submodel.py"),
+            (Language::Rust, Role::Macro) => include_str!("starters/macro.rs"),
+            (Language::Rust, Role::Submodel) => include_str!("starters/submodel.rs"),
+        };
+        text.replace("NAME", &self.name).replace("CLASS", &self.class())
+    }
+
+    /// The file of the case.
+    pub fn case(&self) -> String {
+        format!("{}.case.yaml", self.name)
+    }
+
+    /// The case.
+    pub fn case_text(&self) -> &'static str {
+        match self.role {
+            Role::Macro => include_str!("starters/macro.case.yaml"),
+            Role::Submodel => include_str!("starters/submodel.case.yaml"),
+        }
+    }
+
+    /// A script that starts the program, where it takes more than a word.
+    pub fn script(&self) -> Option<String> {
+        let script = include_str!("starters/java.sh");
+        (self.language == Language::Java).then(|| script.replace("CLASS", &self.class()))
+    }
+
+    /// How a shell starts it from its directory.
+    pub fn command(&self) -> String {
+        match self.language {
+            Language::C | Language::Cpp | Language::Fortran => format!("./{}", self.name),
+            Language::Java => format!("./{}.sh", self.name),
+            Language::Python => format!("python3 {}.py", self.name),
+            Language::Rust => format!("target/release/{}", self.name),
+        }
+    }
+
+    /// How a model starts it.
+    pub fn implementation(&self) -> String {
+        match self.language {
+            Language::Python => format!("{{executable: python3, args: {}.py}}", self.name),
+            _ => format!("{{executable: {}}}", self.command()),
+        }
+    }
+
+    /// What `make` makes; nothing where nothing is compiled.
+    pub fn target(&self) -> Option<String> {
+        match self.language {
+            Language::C | Language::Cpp | Language::Fortran => Some(self.name.clone()),
+            Language::Java => Some(format!("build/{}.class", self.class())),
+            Language::Python => None,
+            Language::Rust => Some(format!("target/release/{}", self.name)),
+        }
+    }
+
+    /// What making leaves behind.
+    pub fn made(&self) -> Vec<&str> {
+        match self.language {
+            Language::C | Language::Cpp => vec![&self.name],
+            Language::Fortran => vec![&self.name, "build"],
+            Language::Java => vec!["build"],
+            Language::Python => vec![],
+            Language::Rust => vec!["target"],
+        }
+    }
+
+    /// The rules of a Makefile that build it.
+    pub fn rule(&self) -> String {
+        let name = &self.name;
+        match self.language {
+            Language::C => format!(
+                "{name}: {name}.c\n\
+                 \t$(CC) -O2 -Wall -Wextra {name}.c -o {name} $$(ligament config --cflags --libs)\n\n"
+            ),
+            Language::Cpp => format!(
+                "{name}: {name}.cpp\n\
+                 \t$(CXX) -std=c++17 -O2 -Wall -Wextra {name}.cpp -o {name} $$(ligament config --cflags --libs)\n\n"
+            ),
+            Language::Fortran => format!(
+                "{name}: {name}.f90 build/ligament.o\n\
+                 \tgfortran -O2 -Wall -Jbuild {name}.f90 build/ligament.o build/ligament_descriptors.o \\\n\
+                 \t\t-o {name} $$(ligament config --libs)\n\n"
+            ),
+            Language::Java => format!(
+                "build/{class}.class: {class}.java\n\
+                 \tmkdir -p build\n\
+                 \tjavac -cp \"$$(ligament config --prefix)/share/java/ligament.jar\" -d build {class}.java\n\n",
+                class = self.class()
+            ),
+            Language::Python => String::new(),
+            Language::Rust => {
+                format!("target/release/{name}: src/bin/{name}.rs Cargo.toml\n\tcargo build --release --quiet\n\n")
+            }
+        }
+    }
+}
+
+/// Fortran's binding is compiled by the user's own compilers.
+pub(super) const FORTRAN_RULES: &str = "\
+build/ligament.o:
+\tmkdir -p build
+\tcd build && source=$$(ligament config --prefix)/share/ligament/fortran && \\
+\t\tgfortran -c $$source/ligament.f90 $$source/ligament_descriptors.c $$(ligament config --cflags)
+
+";
+
+/// Rust's codes are a package, built against the crates of the clone.
+pub(super) fn cargo(name: &str, clone: &Path) -> String {
+    let krate = std::path::absolute(clone.join("crates/instance")).unwrap_or_else(|_| clone.to_owned());
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+         [dependencies]\nligament-instance = {{ path = {:?} }}\n\n[workspace]\n",
+        krate.display().to_string()
+    )
+}

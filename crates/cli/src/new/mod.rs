@@ -1,0 +1,149 @@
+//! `ligament new`: starters. Each is a directory with a code, or with a model of two, that compiles and passes its test as it
+//! is. The sources are in `starters`; `languages` says how each language is built and started, and `contents` what else stands
+//! in the directory.
+
+mod contents;
+mod languages;
+
+use crate::arguments::print;
+use contents::{files, File};
+use languages::{Code, Language, Role};
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Make a directory with a code, or a model, to begin with.
+#[derive(Debug, clap::Args)]
+pub(crate) struct New {
+    #[command(subcommand)]
+    what: What,
+    /// Where the clone of Ligament is, for codes in Rust, which are built against its crates.
+    #[arg(long, global = true, value_name = "DIR")]
+    clone: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// A code that is started by a message, and ends with one.
+    Submodel(Single),
+    /// A code that steps forward in time, and asks another one in every step.
+    Macro(Single),
+    /// A model of both, each in a language of its own.
+    Model {
+        /// The name of the directory and of the model.
+        name: String,
+        /// The language of the macro code.
+        #[arg(long = "macro", value_name = "LANGUAGE", value_enum, default_value = "python")]
+        macro_in: Language,
+        /// The language of the micro code.
+        #[arg(long = "micro", value_name = "LANGUAGE", value_enum, default_value = "c")]
+        micro_in: Language,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Single {
+    /// The name of the directory and of the program.
+    name: String,
+    /// The language.
+    #[arg(long, value_enum)]
+    language: Language,
+}
+
+/// Makes a starter.
+pub(crate) fn new(arguments: &New) -> i32 {
+    match made(arguments) {
+        Ok(said) => {
+            print(&said);
+            crate::DONE
+        }
+        Err(why) => crate::fail(false, &why, crate::BAD_USE),
+    }
+}
+
+fn made(arguments: &New) -> Result<String, String> {
+    let (name, codes) = match &arguments.what {
+        What::Submodel(single) => {
+            (&single.name, vec![Code::new(&single.name, Role::Submodel, single.language)])
+        }
+        What::Macro(single) => (&single.name, vec![Code::new(&single.name, Role::Macro, single.language)]),
+        What::Model { name, macro_in, micro_in } => (
+            name,
+            vec![Code::new("macro", Role::Macro, *macro_in), Code::new("micro", Role::Submodel, *micro_in)],
+        ),
+    };
+    check_name(name)?;
+    if codes.iter().any(|code| code.language == Language::Rust) && arguments.clone.is_none() {
+        let why = "a code in Rust is built against Ligament's crates: say with --clone where the clone of Ligament is";
+        return Err(why.into());
+    }
+    let files = files(name, &codes, arguments.clone.as_deref());
+    write(Path::new(name), &files)?;
+    let mut said = format!("{name} has\n");
+    for file in &files {
+        let _ = writeln!(said, "  {}", file.path);
+    }
+    let _ = writeln!(said, "Build and try it: cd {name} && make test");
+    Ok(said)
+}
+
+/// Names are those of files, of programs and of classes in every language.
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= 40
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    match fits {
+        true => Ok(()),
+        false => Err(format!(
+            "a starter cannot be called \"{name}\"; take a small letter, and then small letters, digits and _, at most 40"
+        )),
+    }
+}
+
+fn write(directory: &Path, files: &[File]) -> Result<(), String> {
+    let cannot = |what: &Path, error: std::io::Error| format!("{} cannot be written: {error}", what.display());
+    if directory.symlink_metadata().is_ok() {
+        return Err(format!(
+            "{} is there already; choose another name, or remove it first",
+            directory.display()
+        ));
+    }
+    for file in files {
+        let path = directory.join(&file.path);
+        let folder = path.parent().unwrap_or(directory);
+        std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        std::fs::write(&path, &file.text).map_err(|error| cannot(&path, error))?;
+        if file.executable {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+                .map_err(|error| cannot(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_must_do_for_files_programs_and_classes() {
+        for name in ["a", "micro", "heat_2d", &"x".repeat(40)] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "Micro", "2d", "a-b", "a/b", "..", "a b", "é", &"x".repeat(41)] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_placeholder_is_left_in_any_starter() {
+        for role in [Role::Macro, Role::Submodel] {
+            for language in Language::ALL {
+                let codes = [Code::new("one_name", role, language)];
+                for file in files("one_name", &codes, Some(Path::new("/clone"))) {
+                    assert!(!file.text.contains("NAME") && !file.text.contains("CLASS"), "{}", file.path);
+                }
+            }
+        }
+    }
+}

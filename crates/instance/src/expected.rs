@@ -1,0 +1,136 @@
+//! What a code expects of an array that it takes, and what it is told where something else came.
+
+use crate::error::Error;
+use crate::message::kind_of;
+use ligament_wire::{Array, DType, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a message came from, in words: `port "in[2]" from micro[2].out`. Nothing for a message that was made here.
+#[derive(Debug, Clone, Default)]
+pub struct Origin(pub(crate) Option<Arc<str>>);
+
+impl Origin {
+    /// The words; empty for a message that was made here.
+    pub fn text(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+/// What an array is expected to be. What is `None` is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Expected<'a> {
+    /// The type of the elements.
+    pub dtype: Option<DType>,
+    /// How many dimensions.
+    pub ndim: Option<usize>,
+    /// The extent of each dimension; so many dimensions there must be.
+    pub shape: Option<&'a [Option<u64>]>,
+}
+
+impl Expected<'_> {
+    /// The array that a value is.
+    ///
+    /// # Errors
+    /// `Unexpected` if it is something else, or another array than this.
+    #[inline]
+    pub fn array_of<'v>(&self, value: &'v Value, origin: &Origin) -> Result<&'v Array, Error> {
+        match value {
+            Value::Array(array) if self.fits(array.dtype(), array.shape()) => Ok(array),
+            other => Err(self.unmet(&kind_of(other), origin)),
+        }
+    }
+
+    /// Whether an array of this type and shape is one that is expected.
+    #[inline]
+    pub fn fits(&self, dtype: DType, shape: &[u64]) -> bool {
+        self.dtype.is_none_or(|expected| expected == dtype)
+            && self.ndim.is_none_or(|ndim| ndim == shape.len())
+            && self.shape.is_none_or(|expected| is_shape(shape, expected))
+    }
+
+    /// What to say where something else came, in words.
+    #[cold]
+    pub fn unmet(&self, came: &str, origin: &Origin) -> Error {
+        Error::Unexpected(match origin.text() {
+            "" => format!("the value is {came}, where {self} was expected"),
+            origin => format!("{came} came on {origin}, where {self} was expected"),
+        })
+    }
+}
+
+fn is_shape(shape: &[u64], expected: &[Option<u64>]) -> bool {
+    shape.len() == expected.len()
+        && shape.iter().zip(expected).all(|(&came, wanted)| wanted.is_none_or(|wanted| wanted == came))
+}
+
+impl fmt::Display for Expected<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")?;
+        if let Some(dtype) = self.dtype {
+            write!(f, " of {}", dtype.name())?;
+        }
+        if let Some(shape) = self.shape {
+            let extents: Vec<String> = shape
+                .iter()
+                .map(|extent| extent.map_or("any".to_owned(), |extent| extent.to_string()))
+                .collect();
+            write!(f, " with shape [{}]", extents.join(", "))?;
+        } else if let Some(ndim) = self.ndim {
+            write!(f, " with {ndim} dimension{}", if ndim == 1 { "" } else { "s" })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ligament_wire::{Bytes, Order};
+
+    fn array() -> Value {
+        Value::Array(
+            Array::new(DType::Float64, &[2, 3], Order::RowMajor, Bytes::from(vec![0; 48]), None).unwrap(),
+        )
+    }
+
+    #[test]
+    fn each_part_of_what_is_expected_may_be_open() {
+        let shape = [Some(2), None];
+        let (value, origin) = (array(), Origin::default());
+        for expected in [
+            Expected::default(),
+            Expected { dtype: Some(DType::Float64), ..Expected::default() },
+            Expected { ndim: Some(2), ..Expected::default() },
+            Expected { dtype: Some(DType::Float64), ndim: Some(2), shape: Some(&shape) },
+        ] {
+            assert!(expected.array_of(&value, &origin).is_ok(), "{expected:?}");
+        }
+        for (expected, words) in [
+            (Expected { dtype: Some(DType::Int32), ..Expected::default() }, "an array of int32 was expected"),
+            (Expected { ndim: Some(1), ..Expected::default() }, "an array with 1 dimension was expected"),
+            (
+                Expected { shape: Some(&[Some(3), None]), ..Expected::default() },
+                "an array with shape [3, any] was expected",
+            ),
+            (
+                Expected { shape: Some(&[None]), ..Expected::default() },
+                "an array with shape [any] was expected",
+            ),
+        ] {
+            let text = expected.array_of(&value, &origin).unwrap_err().to_string();
+            let came = "the value is an array of float64 with shape [2, 3], where ";
+            assert!(text.starts_with(&format!("{came}{words}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_message_is_said_with_where_it_came_from() {
+        let origin = Origin(Some("port \"in[2]\" from micro[2].out".into()));
+        let text = Expected::default().array_of(&Value::String("x".into()), &origin).unwrap_err().to_string();
+        assert!(
+            text.starts_with("text came on port \"in[2]\" from micro[2].out, where an array was expected"),
+            "{text}"
+        );
+    }
+}

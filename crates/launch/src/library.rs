@@ -1,0 +1,67 @@
+//! Where the C library lies that belongs to this installation. Programs that are started hear it by an environment
+//! variable, since a Java virtual machine, unlike a program that is linked with the library, does not find it by itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The variable.
+pub(crate) const ENV_LIBRARY: &str = "LIGAMENT_LIBRARY";
+/// The library's file; `crates/capi/build.rs` names it.
+const FILE: &str = "libligament.so.0";
+
+static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says below which prefix Ligament is installed, where that does not follow from where this process's program lies: the
+/// program may be a Python interpreter.
+pub fn installed_below(prefix: PathBuf) {
+    // Told again it is the same.
+    let _ = PREFIX.set(prefix);
+}
+
+/// The library, if it is there.
+pub(crate) fn library() -> Option<PathBuf> {
+    find(PREFIX.get().map(PathBuf::as_path), std::env::current_exe().ok().as_deref())
+}
+
+/// The library below the prefix, or else where it belongs beside the program: in `lib` of an installation, and in the same
+/// folder of a build tree.
+fn find(prefix: Option<&Path>, program: Option<&Path>) -> Option<PathBuf> {
+    let folder = program.and_then(Path::parent);
+    let installed = folder.filter(|folder| folder.ends_with("bin")).and_then(Path::parent);
+    let below = prefix.into_iter().chain(installed).map(|prefix| prefix.join("lib"));
+    below.chain(folder.map(Path::to_path_buf)).map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_below_the_prefix_in_an_installation_and_in_a_build_tree() {
+        let root = std::env::temp_dir().join(format!("ligament-library-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        for folder in ["told/lib", "installed/lib", "installed/bin", "built"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for folder in ["told/lib", "installed/lib", "built"] {
+            std::fs::write(root.join(folder).join(FILE), "").unwrap();
+        }
+        let found = |prefix: Option<&str>, program: &str| {
+            let prefix = prefix.map(|prefix| root.join(prefix));
+            let found = find(prefix.as_deref(), Some(&root.join(program)))?;
+            Some(found.strip_prefix(&root).unwrap().display().to_string())
+        };
+        let of = |folder: &str| Some(format!("{folder}/{FILE}"));
+        assert_eq!(found(Some("told"), "installed/bin/ligament"), of("told/lib"));
+        assert_eq!(found(Some("elsewhere"), "installed/bin/ligament"), of("installed/lib"));
+        assert_eq!(found(None, "built/ligament"), of("built"));
+        assert_eq!(found(None, "nowhere/bin/python3"), None);
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn the_library_is_called_as_its_soname_says() {
+        let build = include_str!("../../capi/build.rs");
+        assert!(build.contains(&format!("-soname,{FILE}\"")));
+    }
+}

@@ -1,0 +1,7 @@
+"""Starters are tried with an installation, as their users have one."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings" / "c" / "tests"))
+from fixtures import prefix  # noqa: E402, F401

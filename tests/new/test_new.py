@@ -1,0 +1,107 @@
+"""Starters: each compiles and passes its test as it is, and nothing is overwritten."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LANGUAGES = ["c", "cpp", "fortran", "java", "python", "rust"]
+
+
+@pytest.fixture
+def user(prefix, tmp_path):
+    """Somebody with an installation and an empty directory: runs a command there."""
+    jdk = subprocess.run([ROOT / "bindings/java/jdk"], capture_output=True, text=True).stdout.strip()
+    # The Python that has Ligament is the one that runs this.
+    path = f"{prefix / 'bin'}:{Path(jdk) / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": ""}
+    del environment["CARGO_TARGET_DIR"]
+
+    def run(*command, directory="."):
+        return subprocess.run(command, cwd=tmp_path / directory, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+
+    run.path = tmp_path
+    return run
+
+
+def files(directory):
+    """All files that a directory has."""
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+
+
+def make(user, name, language):
+    """Runs `make test` in a starter. In Rust the versions are those of the clone, which is what there is without a network."""
+    if language == "rust":
+        (user.path / name / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
+    return user("make", "test", directory=name)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("what", ["submodel", "macro"])
+def test_a_starter_compiles_and_passes_its_test_as_it_is(user, what, language):
+    made = user("ligament", "new", what, "--language", language, "--clone", ROOT, "my_code")
+    assert made.returncode == 0, made.stdout
+    found = files(user.path / "my_code")
+    assert {".gitignore", "Makefile", "README.md", "my_code.case.yaml", "my_code.ymmsl"} < set(found)
+    assert all(f"  {name}\n" in made.stdout for name in found), made.stdout
+    done = make(user, "my_code", language)
+    assert done.returncode == 0 and "2 of 2 messages as expected" in done.stdout, done.stdout
+    (user.path / "my_code/Cargo.lock").unlink(missing_ok=True)
+    assert user("make", "clean", directory="my_code").returncode == 0
+    assert files(user.path / "my_code") == found, "nothing is left that make clean does not know"
+
+
+def test_a_starter_whose_code_is_wrong_fails_its_test(user):
+    assert user("ligament", "new", "submodel", "--language", "python", "micro").returncode == 0
+    source = user.path / "micro/micro.py"
+    source.write_text(source.read_text().replace("**2", "**3"))
+    done = make(user, "micro", "python")
+    assert done.returncode != 0 and "27.0, expected 9.0" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("macro, micro", [("python", "c"), ("fortran", "cpp"), ("java", "python"), ("c", "java"), ("cpp", "fortran")])
+def test_a_model_of_two_languages_runs_as_it_is(user, macro, micro):
+    made = user("ligament", "new", "model", "first", "--macro", macro, "--micro", micro)
+    assert made.returncode == 0, made.stdout
+    done = make(user, "first", macro)
+    assert done.returncode == 0 and done.stdout.count("2 of 2 messages as expected") == 2, done.stdout
+    assert "finer model says 25" in done.stdout
+    checked = user("ligament", "check", "model.ymmsl", directory="first")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_model_file_of_a_code_adds_it_to_a_model(user):
+    assert user("ligament", "new", "model", "whole", "--macro", "python", "--micro", "python").returncode == 0
+    assert user("ligament", "new", "submodel", "--language", "python", "other").returncode == 0
+    model = user.path / "whole/model.ymmsl"
+    model.write_text(model.read_text().replace("implementation: micro", "implementation: other"))
+    done = user("ligament", "check", "whole/model.ymmsl", "other/other.ymmsl")
+    assert done.returncode == 0, done.stdout
+
+
+def test_nothing_is_overwritten(user):
+    (user.path / "there").mkdir()
+    (user.path / "there/mine").write_text("mine")
+    done = user("ligament", "new", "submodel", "--language", "c", "there")
+    assert done.returncode == 2 and "there is there already" in done.stdout and "(ligament explain starter-not-made)" in done.stdout
+    assert files(user.path / "there") == ["mine"]
+    (user.path / "link").symlink_to("nowhere")
+    assert user("ligament", "new", "model", "link").returncode == 2
+    assert not (user.path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["Micro", "2d", "a-b", "../up", "a b", ""])
+def test_a_name_that_cannot_be_a_program_s_is_refused(user, name):
+    done = user("ligament", "new", "submodel", "--language", "c", name)
+    assert done.returncode == 2 and f'cannot be called "{name}"' in done.stdout, done.stdout
+    assert files(user.path) == []
+
+
+def test_a_code_in_rust_needs_the_clone(user):
+    done = user("ligament", "new", "submodel", "--language", "rust", "micro")
+    assert done.returncode == 2 and "--clone" in done.stdout
+    assert files(user.path) == []
