@@ -120,7 +120,7 @@ fn receive(instance: &mut Instance, draft: &Draft, trace: &mut Trace, step: usiz
     }
     match instance.receive_within("in", None, wait) {
         Ok(message) => {
-            let Message { timestamp, next_timestamp, data, settings } = message;
+            let Message { timestamp, next_timestamp, data, settings, .. } = message;
             trace.note(step, "view", (timestamp, next_timestamp, &data, settings));
             if let (Value::Array(array), true) = (data, draft.receive == 3) {
                 kept.push(array);
