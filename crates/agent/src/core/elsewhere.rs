@@ -70,6 +70,7 @@ mod tests {
     use super::super::tests::{core_of, hello, join, link, plan, refusal, MACRO, ME, MICRO};
     use crate::action::{Action, Push};
     use crate::outcome::{Exit, Failure, Outcome};
+    use crate::plan::PlannedInstance;
     use crate::Core;
     use ligament_wire::control::{Notice, Request, Welcome};
     use ligament_wire::{DomainId, EndpointId, RankId};
@@ -132,6 +133,24 @@ mod tests {
         let actions =
             core.request(9, Request::Hello { protocol, instance, token, pid, ports, language, light });
         assert!(refusal(&actions).contains("token"), "{actions:?}");
+    }
+
+    #[test]
+    fn nobody_is_let_in_as_a_second_instance_elsewhere_with_an_empty_token_or_the_carriers() {
+        let mut three = plan();
+        three.instances.push(PlannedInstance { name: "other".into(), ..three.instances[1].clone() });
+        let mut core = core_of(three.in_domain(&[HEAD, OTHER, OTHER], HEAD));
+        let carriers = core.carrier().map(|(_, token)| token.to_owned()).unwrap();
+        for (link, token, words) in [(9, String::new(), "token"), (10, carriers, "in another domain")] {
+            let Request::Hello { protocol, pid, ports, language, light, .. } = hello(&core, MICRO) else {
+                unreachable!("hello makes a Hello")
+            };
+            core.connected(link, ME);
+            let instance = "other".to_owned();
+            let actions =
+                core.request(link, Request::Hello { protocol, instance, token, pid, ports, language, light });
+            assert!(refusal(&actions).contains(words), "{actions:?}");
+        }
     }
 
     #[test]
