@@ -263,7 +263,7 @@ fn a_sender_may_be_gone_before_the_domain_of_its_receiver_has_begun() {
     let more = "settings: {messages: 4, elements: 100000}";
     let mut run = Run::new("early", WHALE, "    whale.out: harbour.in", more, &[0, 1], false);
     run.start(0);
-    run.await_file("domain-0.log", |text| text.contains("Exited { instance: 0, exit: Status(0) }"));
+    run.await_file("domain-0.log", |text| text.contains("Exited { rank: 0, exit: Status(0) }"));
     run.reach(0, |address| address);
     run.start(1);
     run.ends_well();
