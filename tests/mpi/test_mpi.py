@@ -46,7 +46,7 @@ model:
 settings: {{ranks: {ranks}, steps: {steps}}}
 implementations:
   macro: {{executable: {python}, args: macro.py}}
-  relay: {{executable: {program}, args: {mode}, {how}}}
+  relay: {{executable: {program}, args: [{mode}], {how}}}
 resources:
   macro: {{threads: 1}}
   relay: {{mpi_processes: {ranks}{threads}}}
@@ -221,7 +221,7 @@ def test_other_languages_do_as_c_does(ligament, tmp_path, mpi, language):
     if language == "cpp":
         program, arguments = compiled(tmp_path, mpi[0], source="relay.cpp"), ""
     else:
-        program, arguments = sys.executable, f"{HERE / 'relay.py'} "
+        program, arguments = sys.executable, f"{HERE / 'relay.py'}, "
     for mode, wanted in [("well", 0), ("unlike", 1)]:
         folder = tmp_path / mode
         folder.mkdir()

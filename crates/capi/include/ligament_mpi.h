@@ -25,7 +25,6 @@
 
 #include "ligament.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <mpi.h>
 #include <sched.h>
@@ -38,6 +37,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+#else
+// Compilers that keep to the letter of the standard (-std=c11) do not show this one.
+extern long syscall(long number, ...);
 #endif
 
 // What all ranks share: a communicator of their own, and for those on rank 0's node a word on which they sleep.
@@ -57,24 +59,18 @@ typedef struct {
     lig_times times;
 } lig_mpi_outcome;
 
-// How long a rank looks for the outcome before it sleeps: as long as a few wake-ups take. In nanoseconds.
-#define LIG_MPI_LOOKS_NS 200000
+// How long a rank looks for the outcome before it sleeps: as long as a few wake-ups take. In seconds.
+#define LIG_MPI_LOOKS_S 2e-4
 // How long it sleeps before it lets MPI go on: on rank 0's node, where it is woken, and elsewhere. In nanoseconds.
 #define LIG_MPI_SLEEP_NS 10000000
 #define LIG_MPI_SLEEP_AFAR_NS 1000000
 
-static inline int64_t lig_mpi_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
+// Sleeps until rank 0 wakes this rank, or until it is time to let MPI go on.
 static inline void lig_mpi_sleep(const lig_mpi_instance *all, uint32_t seen) {
-    struct timespec time = {0, all->word ? LIG_MPI_SLEEP_NS : LIG_MPI_SLEEP_AFAR_NS};
-    if (all->word)
-        syscall(SYS_futex, all->word, FUTEX_WAIT, seen, &time, NULL, 0);
-    else
-        nanosleep(&time, NULL);
+    // A word that nobody wakes, on another node.
+    static uint32_t none;
+    const struct timespec time = {0, all->word ? LIG_MPI_SLEEP_NS : LIG_MPI_SLEEP_AFAR_NS};
+    syscall(SYS_futex, all->word ? all->word : &none, FUTEX_WAIT, seen, &time, NULL, 0);
 }
 
 static inline void lig_mpi_wake(const lig_mpi_instance *all) {
@@ -86,13 +82,13 @@ static inline void lig_mpi_wake(const lig_mpi_instance *all) {
 
 // Waits for a request, without a core of its own.
 static inline void lig_mpi_await(const lig_mpi_instance *all, MPI_Request *request) {
-    int64_t until = lig_mpi_now() + LIG_MPI_LOOKS_NS;
+    const double until = MPI_Wtime() + LIG_MPI_LOOKS_S;
     for (;;) {
         uint32_t seen = all->word ? __atomic_load_n(all->word, __ATOMIC_SEQ_CST) : 0;
         int done = 0;
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done) return;
-        if (lig_mpi_now() < until)
+        if (MPI_Wtime() < until)
             sched_yield();
         else
             lig_mpi_sleep(all, seen);
