@@ -4,6 +4,7 @@ use crate::action::{AgentOrder, Link, Phase, Report};
 use crate::core::Core;
 use crate::custody::Gained;
 use ligament_carrier::Heard;
+use ligament_catalogue::{said, Fault};
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
 use ligament_wire::peek::Sight;
@@ -85,7 +86,7 @@ pub trait Host {
         guard: &mut Guard,
         instance: u32,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String>;
+    ) -> Result<Option<Started>, Fault>;
     /// The process of an instance of this domain runs.
     fn started(&mut self, instance: u32, pid: u32) {
         let _ = (instance, pid);
@@ -106,9 +107,10 @@ pub trait Host {
     /// later, out of `sights`, under this link.
     fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
         let _ = (link, what);
-        Some(Sight::Nothing(
-            "this agent knows its own part of the run only; ask where the run was begun".into(),
-        ))
+        Some(Sight::Nothing(said!(
+            RUNS_ELSEWHERE,
+            "this agent knows its own part of the run only; ask where the run was begun"
+        )))
     }
     /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
     fn sights(&mut self) -> Vec<(Link, Sight)> {

@@ -1,5 +1,6 @@
 //! How an instance ended, and how a run did.
 
+use ligament_catalogue::{hinted, Fault};
 use ligament_launch::printed;
 use std::fmt;
 
@@ -56,7 +57,7 @@ pub struct Failure {
     /// Which instance it was, if one.
     pub instance: Option<u32>,
     /// What happened, as a sentence without its subject: `ended with exit status 3`.
-    pub what: String,
+    pub what: Fault,
     /// What the instance itself said (`error_shutdown`).
     pub said: Option<String>,
     /// How its process ended, once it has.
@@ -64,17 +65,18 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// It as a sentence; `name` names an instance.
-    pub fn sentence(&self, name: impl Fn(u32) -> String) -> String {
+    /// It as a sentence; `name` names an instance. What the instance said may name a code, which says more than ours.
+    pub fn sentence(&self, name: impl Fn(u32) -> String) -> Fault {
         let mut text = match self.instance {
             Some(instance) => format!("{} {}", name(instance), self.what),
-            None => self.what.clone(),
+            None => self.what.to_string(),
         };
         if let Some(said) = &self.said {
             text.push_str(": ");
             text.push_str(&printed::clean(said));
         }
-        text
+        let code = self.said.as_deref().and_then(hinted);
+        Fault::new(code.unwrap_or(self.what.code()), text)
     }
 }
 
@@ -93,7 +95,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// It failed, and not because of an instance; why.
-    pub fn failed(what: String) -> Outcome {
+    pub fn failed(what: Fault) -> Outcome {
         Outcome::Failed(Failure { instance: None, what, said: None, exit: None })
     }
 }

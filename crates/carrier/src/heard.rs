@@ -1,5 +1,6 @@
 //! What a carrier reports to its agent.
 
+use ligament_catalogue::Fault;
 use ligament_net::Event;
 
 /// A report of the carrier, in the order of events.
@@ -12,5 +13,5 @@ pub enum Heard {
     /// After `Carrier::detach`: everything sent here has arrived elsewhere, and the endpoint is dropped.
     Detached,
     /// The run cannot go on. A whole sentence without a full stop.
-    Failed(String),
+    Failed(Fault),
 }

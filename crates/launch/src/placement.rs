@@ -2,6 +2,7 @@
 //! is a pure function: it starts and asks nothing. `ligament submit` uses it too, to find how many nodes a
 //! model needs.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{LigamentOptions, Resolved, Resources};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -72,15 +73,11 @@ pub struct Placement {
 ///
 /// # Errors
 /// The model places something in a domain that is not there.
-pub fn needs(
-    model: &Resolved,
-    rooms: &[Room],
-    fixed: &dyn Fn(u32) -> Option<u32>,
-) -> Result<Vec<Need>, String> {
+pub fn needs(model: &Resolved, rooms: &[Room], fixed: &dyn Fn(u32) -> Option<u32>) -> Result<Vec<Need>, Fault> {
     let mut word: HashMap<String, u32> = HashMap::new();
     for (name, place) in &model.ligament.place {
         let domain = domain_named(&place.domain, rooms)
-            .map_err(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at)))?;
+            .map_err(|why| why.told(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at))))?;
         word.insert(name.to_string(), domain);
     }
     let mut needs: Vec<Need> = Vec::new();
@@ -92,7 +89,8 @@ pub fn needs(
         let must = fixed(i);
         if let (Some(wanted), Some(must)) = (wanted, must) {
             if wanted != must {
-                return Err(format!(
+                return Err(fault!(
+                    PLACED_APART,
                     "{name} is placed in the domain {wanted}, but can only be started in the domain {must}, where the \
                      run was begun; take it out of \"place:\""
                 ));
@@ -103,7 +101,8 @@ pub fn needs(
             let need: &mut Need = &mut needs[*at];
             let wanted = must.or(wanted);
             if wanted.is_some() && need.fixed.is_some() && wanted != need.fixed {
-                return Err(format!(
+                return Err(fault!(
+                    PLACED_APART,
                     "{name} is placed elsewhere than {}, and both are run by one process, since their program is light; \
                      place them together, or take the program out of \"light:\"",
                     need.name
@@ -132,7 +131,7 @@ fn at_line(at: &ligament_model::At) -> String {
 }
 
 /// A domain by its number or its machine's name.
-fn domain_named(name: &str, rooms: &[Room]) -> Result<u32, String> {
+fn domain_named(name: &str, rooms: &[Room]) -> Result<u32, Fault> {
     if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
         return Ok(number as u32);
     }
@@ -140,7 +139,7 @@ fn domain_named(name: &str, rooms: &[Room]) -> Result<u32, String> {
         return Ok(found as u32);
     }
     let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
-    Err(format!("the domain \"{name}\", and there is none; there is {}", known.join(", ")))
+    Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
 }
 
 /// Cores on one node, for what runs on one.
@@ -162,9 +161,9 @@ fn cores_of(resources: Resources) -> u32 {
 ///
 /// # Errors
 /// Something does not fit: what it needs, and what there is.
-pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, String> {
+pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, Fault> {
     if rooms.is_empty() {
-        return Err("there is no domain to place instances in; give at least one host".into());
+        return Err(fault!(NO_ROOM, "there is no domain to place instances in; give at least one host"));
     }
     let order = |need: &Need| match need.resources {
         _ if need.fixed.is_some() => 0,
@@ -223,12 +222,7 @@ impl Taken<'_> {
     }
 }
 
-fn attempt(
-    needs: &[Need],
-    rooms: &[Room],
-    order: &[usize],
-    options: PlaceOptions,
-) -> Result<Placement, String> {
+fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOptions) -> Result<Placement, Fault> {
     let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| *last as usize + 1);
     let mut placement =
         Placement { domains: vec![0; count], cores: vec![Vec::new(); count], overcommitted: Vec::new() };
@@ -296,7 +290,7 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
     })
 }
 
-fn does_not_fit(need: &Need, taken: &Taken<'_>) -> String {
+fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
     let cores = |n: u32| format!("{n} core{}", if n == 1 { "" } else { "s" });
     let wants = match need.resources {
         Resources::Threads { .. } => format!("{} on one node", cores(cores_of(need.resources))),
@@ -320,7 +314,8 @@ fn does_not_fit(need: &Need, taken: &Taken<'_>) -> String {
     if taken.rooms.len() > MOST {
         let _ = write!(there, "; and {} more", taken.rooms.len() - MOST);
     }
-    format!(
+    fault!(
+        NO_ROOM,
         "{} needs {wants}, and there is no room for it: {there}; give the run more nodes, ask for less under \
          \"resources:\", or let instances share cores with --overcommit",
         need.name

@@ -43,7 +43,7 @@ pub fn name(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         None => "not ended",
         Some(Outcome::Done) => "done",
-        Some(Outcome::Failed(failure)) if failure.what.starts_with("deadlock: ") => "deadlocked",
+        Some(Outcome::Failed(failure)) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
         Some(Outcome::Failed(_)) => "failed",
         Some(Outcome::Stopped) => "stopped",
         Some(Outcome::Interrupted) => "interrupted",
@@ -69,7 +69,7 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
         (None, Some(Outcome::Done)) | (Some(Fault::Stop), Some(Outcome::Stopped)) => true,
         (Some(Fault::Of(culprit)), Some(Outcome::Failed(failure))) => failure.instance == Some(culprit),
         (Some(Fault::Deadlock), Some(Outcome::Failed(failure))) => {
-            failure.instance.is_none() && failure.what.starts_with("deadlock: ")
+            failure.instance.is_none() && failure.what.text().starts_with("deadlock: ")
         }
         _ => false,
     };

@@ -6,6 +6,7 @@ use crate::action::{Action, Report};
 use crate::outcome::Failure;
 use crate::plan::PlannedInstance;
 use crate::ports::agree_with_peers;
+use ligament_catalogue::{fault, Fault};
 use std::sync::Arc;
 
 impl Core {
@@ -26,9 +27,9 @@ impl Core {
     }
 
     /// Why an instance of another domain cannot take part here.
-    pub(super) fn is_elsewhere(&self, instance: u32) -> Option<String> {
+    pub(super) fn is_elsewhere(&self, instance: u32) -> Option<Fault> {
         let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance as usize];
-        elsewhere.then(|| format!("\"{name}\" takes part in another domain of this run"))
+        elsewhere.then(|| fault!(INSTANCE_ELSEWHERE, "\"{name}\" takes part in another domain of this run"))
     }
 
     /// What others have to know of the ports of an endpoint's instances that are joined to other domains.
@@ -53,7 +54,7 @@ impl Core {
         let agreed = agree_with_peers(&self.plan, &self.wiring, instance, &slots, registered);
         self.slotted[instance as usize] = Some(slots);
         if let Err(why) = agreed {
-            let what = format!("cannot take part: {why}");
+            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
             self.fail(Failure { instance: Some(instance), what, said: None, exit: None }, &mut out);
         }
         out
@@ -74,6 +75,7 @@ mod tests {
     use crate::action::{Action, Link, Push};
     use crate::outcome::{Exit, Failure, Outcome};
     use crate::Core;
+    use ligament_catalogue::fault;
     use ligament_wire::control::{Notice, Request, Welcome};
 
     /// The domain of macro; micro is in another.
@@ -158,7 +160,7 @@ mod tests {
         join(&mut core, MICRO);
         join(&mut core, MACRO);
         ends(&mut core, MACRO);
-        let failure = Failure { instance: None, what: "lost".into(), said: None, exit: None };
+        let failure = Failure { instance: None, what: fault!(DOMAIN_VANISHED, "lost"), said: None, exit: None };
         let actions = core.stop(Outcome::Failed(failure));
         assert!(actions.contains(&Action::Over), "{actions:?}");
         let told = |action: &Action| {

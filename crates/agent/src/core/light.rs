@@ -4,6 +4,7 @@
 use super::Core;
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
@@ -31,9 +32,10 @@ impl Core {
     }
 
     /// Why an instance cannot take part by itself.
-    pub(super) fn runs_with_others(&self, instance: u32) -> String {
+    pub(super) fn runs_with_others(&self, instance: u32) -> Fault {
         let names = |i: u32| &self.plan.instances[i as usize].name;
-        format!(
+        fault!(
+            RUNS_WITH_OTHERS,
             "\"{}\" is run by the process of its light program, together with \"{}\"",
             names(instance),
             names(self.plan.endpoint_of(instance))
@@ -41,7 +43,7 @@ impl Core {
     }
 
     /// What becomes of the ports of an endpoint's instances.
-    pub(super) fn agree(&self, endpoint: u32, declared: Option<&[PortDeclaration]>) -> Result<Agreed, String> {
+    pub(super) fn agree(&self, endpoint: u32, declared: Option<&[PortDeclaration]>) -> Result<Agreed, Fault> {
         let mut agreed = Agreed::default();
         // Instances of one component have one list of ports.
         let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();

@@ -4,6 +4,7 @@ use super::light::Agreed;
 use super::{answer, Core, Instance, Who};
 use crate::action::{Action, Caller, Link, Memory, Phase, Report};
 use crate::outcome::{Failure, Outcome};
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Request, Welcome, PROTOCOL};
 
 /// Compares without telling by its duration how much is right.
@@ -26,7 +27,7 @@ impl Core {
                     Err((index, why)) => {
                         // A port that does not fit ends the run: the code will not come back.
                         if let Some(instance) = index {
-                            let what = format!("cannot take part: {why}");
+                            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = Failure { instance: Some(instance), what, said: None, exit: None };
                             self.fail(failure, out);
                         }
@@ -41,16 +42,19 @@ impl Core {
                 }
                 Err(why) => why,
             },
-            other => format!("the first message must say who is calling, and not {other:?}"),
+            other => fault!(OTHER_VERSION, "the first message must say who is calling, and not {other:?}"),
         };
-        out.push(answer(link, Notice::Refused { why: refused }));
+        out.push(answer(link, Notice::Refused { why: refused.with_code() }));
         out.push(Action::Close { link });
     }
 
-    fn check_client(&self, protocol: u32, token: &str) -> Result<(), String> {
+    fn check_client(&self, protocol: u32, token: &str) -> Result<(), Fault> {
         check_protocol(protocol)?;
         if !same(token, &self.token) {
-            return Err("the token is not this run's; is the run directory that of an earlier run?".into());
+            return Err(fault!(
+                TOKEN_OF_ANOTHER_RUN,
+                "the token is not this run's; is the run directory that of an earlier run?"
+            ));
         }
         Ok(())
     }
@@ -58,26 +62,27 @@ impl Core {
     fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
         if let Question::Join { instance: name } = &question {
             let refused = match self.plan.instances.iter().position(|instance| instance.name == *name) {
-                None => Some(format!("this run has no instance \"{name}\"")),
+                None => Some(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")),
                 Some(i) => match &self.instances[i] {
-                    Instance { ours: true, .. } => Some(format!(
+                    Instance { ours: true, .. } => Some(fault!(
+                        NEEDS_MANUAL,
                         "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
                     )),
                     _ if self.plan.instances[i].elsewhere => self.is_elsewhere(i as u32),
                     _ if self.plan.endpoint_of(i as u32) != i as u32 => Some(self.runs_with_others(i as u32)),
                     Instance { phase: Phase::Waiting, .. } => None,
-                    _ => Some(format!("\"{name}\" takes part already")),
+                    _ => Some(fault!(ALREADY_REGISTERED, "\"{name}\" takes part already")),
                 },
             };
             if let Some(why) = refused {
-                out.push(answer(link, Notice::Refused { why }));
+                out.push(answer(link, Notice::Refused { why: why.with_code() }));
                 return;
             }
         }
         if let Question::Peek { instance: name, .. } = &question {
             if !self.plan.instances.iter().any(|instance| instance.name == *name) {
-                let why = format!("this run has no instance \"{name}\"");
-                out.push(answer(link, Notice::Refused { why }));
+                let why = fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"");
+                out.push(answer(link, Notice::Refused { why: why.with_code() }));
                 return;
             }
         }
@@ -99,44 +104,47 @@ impl Core {
         ports: Option<&[PortDeclaration]>,
         light: bool,
         caller: Caller,
-    ) -> Result<(u32, Agreed), (Option<u32>, String)> {
+    ) -> Result<(u32, Agreed), (Option<u32>, Fault)> {
         check_protocol(protocol).map_err(|why| (None, why))?;
-        let no = |why: String| (None, why);
+        let no = |why: Fault| (None, why);
         let index = self
             .plan
             .instances
             .iter()
             .position(|instance| instance.name == name)
-            .ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
+            .ok_or_else(|| no(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")))?;
         let instance = &self.instances[index];
         if !same(token, &instance.token) {
-            return Err(no(format!(
+            return Err(no(fault!(
+                TOKEN_OF_ANOTHER_RUN,
                 "the token for \"{name}\" is not this run's; start it by the run, or with \"ligament join\""
             )));
         }
         match instance.phase {
             Phase::Waiting | Phase::Started => {}
-            Phase::Gone(_) => return Err(no(format!("\"{name}\" has ended already"))),
+            Phase::Gone(_) => return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already"))),
             Phase::Running | Phase::Finished => {
-                return Err(no(format!(
+                return Err(no(fault!(
+                    ALREADY_REGISTERED,
                     "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
                     instance.pid.unwrap_or(caller.pid)
                 )))
             }
         }
         if self.ending.is_some() {
-            return Err(no("the run is ending".into()));
+            return Err(no(fault!(RUN_ENDS, "the run is ending")));
         }
         let index = index as u32;
         if self.is_carrier(index) {
             return Ok((index, Agreed::default()));
         }
-        let unfit = |why: String| (Some(index), why);
+        let unfit = |why: Fault| (Some(index), why);
         if self.plan.endpoint_of(index) != index {
             return Err(no(self.runs_with_others(index)));
         }
         if self.plan.is_light(index) && !light {
-            return Err(unfit(format!(
+            return Err(unfit(fault!(
+                NOT_LIGHT,
                 "the model says that its program is light, so one process runs all of its instances, and this one runs \
                  \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
             )));
@@ -200,11 +208,12 @@ impl Core {
     }
 }
 
-fn check_protocol(protocol: u32) -> Result<(), String> {
+fn check_protocol(protocol: u32) -> Result<(), Fault> {
     if protocol == PROTOCOL {
         return Ok(());
     }
-    Err(format!(
+    Err(fault!(
+        OTHER_VERSION,
         "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build or \
          install both from the same version"
     ))

@@ -3,6 +3,7 @@
 use super::Driver;
 use crate::host::{Drain, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
+use ligament_catalogue::fault;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// The rest of a run that spreads over several domains, as the agent of one of them has it. The paths to all domains to
@@ -65,10 +66,11 @@ impl Driver<'_> {
             }
             Heard::Failed(why) => self.fail(why),
             Heard::Path(Event::GivenUp { domain, why }) => {
-                self.fail(format!("the path to domain {domain} was given up: {why}"));
+                let given_up = fault!(PATH_GIVEN_UP, "the path to domain {domain} was given up: {why}");
+                self.fail(given_up.caused_by(&why));
             }
             Heard::Path(Event::Gone { domain, why }) => {
-                self.fail(format!("the agent of domain {domain} is gone: {why}"));
+                self.fail(fault!(DOMAIN_KILLED, "the agent of domain {domain} is gone: {why}"));
             }
             Heard::Control { .. } | Heard::Path(_) => {}
         }

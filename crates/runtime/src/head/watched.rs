@@ -104,7 +104,9 @@ impl Runtime<'_> {
             Report::Ending(outcome) => Some(Event::Ending {
                 state: outcome.into(),
                 reason: match outcome {
-                    ligament_agent::Outcome::Failed(failure) => Some(failure.sentence(|i| self.name(i))),
+                    ligament_agent::Outcome::Failed(failure) => {
+                        Some(failure.sentence(|i| self.name(i)).to_string())
+                    }
                     _ => None,
                 },
             }),
@@ -125,7 +127,7 @@ impl Runtime<'_> {
                 port: self.model.ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
                 bytes: *bytes,
             },
-            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.clone() },
+            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.to_string() },
             AgentOrder::Look { .. }
             | AgentOrder::End(_)
             | AgentOrder::Hurry
