@@ -1,5 +1,6 @@
 //! NumPy arrays seen from here: reading where one lies, and making one over memory that something else owns.
 
+use ligament_catalogue::{fault, said};
 use ligament_wire::Bytes;
 use ligament_wire::{DType, Order, MAX_DIMS};
 use numpy::npyffi::array::{PyArray_Check, PyArray_CheckExact};
@@ -38,7 +39,8 @@ impl Array {
         let names = names.unwrap_or_default();
         let ndim: usize = array.getattr("ndim")?.extract()?;
         if !names.is_empty() && names.len() != ndim {
-            return Err(PyValueError::new_err(format!(
+            return Err(PyValueError::new_err(said!(
+                UNFIT_ARRAY,
                 "{} axis names for an array of {ndim} dimensions; give one for each, or none",
                 names.len()
             )));
@@ -177,7 +179,8 @@ impl Placed {
             }
             let ndim = array.nd as usize;
             if ndim > MAX_DIMS {
-                return Err(NotPlaced::Unfit(format!(
+                return Err(NotPlaced::Unfit(said!(
+                    UNFIT_ARRAY,
                     "an array of {ndim} dimensions, where at most {MAX_DIMS} are possible,"
                 )));
             }
@@ -296,7 +299,8 @@ pub fn parse_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
         let known: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
         crate::errors::usage(
             dtype.py(),
-            format!(
+            fault!(
+                CANNOT_BE_SENT,
                 "elements cannot be of dtype {dtype}; they can be {}, in this machine's byte order",
                 known.join(", ")
             ),

@@ -10,9 +10,10 @@ use crate::loan::{Loan, Returned};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
+use ligament_catalogue::fault;
 use ligament_instance::{
-    ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Outgoing,
-    Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
+    ArrayMut, Call, Error, Flags, Instance as Core, Kind, LogLevel, Message as Received, Operator, Order,
+    Outgoing, Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -65,7 +66,8 @@ impl Instance {
         match &*held {
             Held::Away => Err(usage(
                 py,
-                format!(
+                fault!(
+                    LIGHT_INSTANCE,
                     "instance {} is a light component's; use it within the component's functions",
                     self.name
                 ),
@@ -136,10 +138,14 @@ impl Instance {
     ) -> PyResult<()> {
         let mut core = self.core(py, &Call("send"))?;
         if !loan.is_of(&self.returned) {
-            return Err(usage(py, "this loan is another instance's; send it with the one that lent it"));
+            let fault = fault!(LOAN_USED, "this loan is another instance's; send it with the one that lent it");
+            return Err(usage(py, fault));
         }
         let Some(loan) = loan.give_away(py) else {
-            return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
+            return Err(usage(
+                py,
+                fault!(LOAN_USED, "this loan was sent already; ask for a new one with loan()"),
+            ));
         };
         let core = &mut *core;
         py.detach(|| core.send_loan_under(port, times, loan, slot, overlay))
@@ -156,7 +162,10 @@ fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
         }
         Some(seconds) => Err(usage(
             py,
-            format!("a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"),
+            fault!(
+                BAD_ARGUMENT,
+                "a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"
+            ),
         )),
     }
 }
@@ -168,7 +177,10 @@ fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
         Err(_) => port.extract().map_err(|_| {
             usage(
                 port.py(),
-                "give the ports to wait for as names, or as pairs of name and slot for vector ports",
+                fault!(
+                    BAD_ARGUMENT,
+                    "give the ports to wait for as names, or as pairs of name and slot for vector ports"
+                ),
             )
         }),
     }
@@ -180,7 +192,7 @@ pub(crate) fn declared(py: Python<'_>, ports: Option<Vec<(String, String)>>) -> 
     let mut ports = Ports::new();
     for (operator, name) in pairs {
         let operator = Operator::from_name(&operator)
-            .ok_or_else(|| usage(py, format!("there is no operator \"{operator}\"")))?;
+            .ok_or_else(|| usage(py, fault!(BAD_ARGUMENT, "there is no operator \"{operator}\"")))?;
         ports.add(operator, &name);
     }
     Ok(Some(ports))
@@ -204,7 +216,7 @@ fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
     match order {
         "C" => Ok(Order::RowMajor),
         "F" => Ok(Order::ColumnMajor),
-        other => Err(usage(py, format!("there is no order \"{other}\"; it is \"C\" or \"F\""))),
+        other => Err(usage(py, fault!(BAD_ARGUMENT, "there is no order \"{other}\"; it is \"C\" or \"F\""))),
     }
 }
 
@@ -221,7 +233,9 @@ impl Instance {
         light: Option<PyRefMut<'_, Lending>>,
     ) -> PyResult<Instance> {
         if let Some(mut light) = light {
-            return light.0.take().ok_or_else(|| usage(py, "this light component has an instance already"));
+            return light.0.take().ok_or_else(|| {
+                usage(py, fault!(LIGHT_INSTANCE, "this light component has an instance already"))
+            });
         }
         let ports = declared(py, ports)?;
         let flags = Flags { dont_apply_overlay };
@@ -369,8 +383,11 @@ impl Instance {
         if !self.overlays_with_messages {
             return Err(usage(
                 py,
-                "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
-                 overlays are applied to this instance's own settings",
+                fault!(
+                    NEEDS_OVERLAY_FLAG,
+                    "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
+                     overlays are applied to this instance's own settings"
+                ),
             ));
         }
         self.receive(py, port, slot, default, timeout)
@@ -389,7 +406,10 @@ impl Instance {
         let unfit = |what: &str| {
             usage(
                 py,
-                format!("{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"),
+                fault!(
+                    UNFIT_TO_RECEIVE_INTO,
+                    "{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"
+                ),
             )
         };
         if kind(&array) == ArrayKind::Other {
@@ -469,7 +489,7 @@ impl Instance {
             match received {
                 Ok(received) => return Ok((ports[which].clone(), self.message(py, received)?)),
                 // It was the conduit's end: the others may have more.
-                Err(Error::Closed(_)) => {}
+                Err(error) if error.kind() == Kind::Closed => {}
                 Err(error) => return Err(self.error(py, error)),
             }
         }
@@ -488,7 +508,8 @@ impl Instance {
             Some(kind) => Some(SettingType::from_name(kind).ok_or_else(|| {
                 usage(
                     py,
-                    format!(
+                    fault!(
+                        BAD_ARGUMENT,
                         "there is no type \"{kind}\" of settings; known are {}",
                         SettingType::NAMES.join(", ")
                     ),
@@ -498,9 +519,7 @@ impl Instance {
         let Ok(value) = core.get_setting(name, None) else { return Ok(None) };
         let value = match wanted {
             None => value,
-            wanted => core
-                .get_setting(name, wanted)
-                .map_err(|error| raise(py, "SettingTypeError", error.to_string()))?,
+            wanted => core.get_setting(name, wanted).map_err(|error| raise(py, "SettingTypeError", error))?,
         };
         setting_to_python(py, &value).map(Some)
     }
@@ -586,11 +605,12 @@ fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let text = given.repr().map_or_else(|_| "data".into(), |text| text.to_string());
     // What is long, or stands on several lines, is not repeated.
     let text = if text.len() <= 40 && !text.contains('\n') { text.as_str() } else { "data" };
-    let text = format!(
+    let fault = fault!(
+        NO_MESSAGE,
         "send() takes a Message, and a value of type {class} was given; say of which model time it is: \
          send(\"{port}\", Message(t, data={text}))"
     );
-    pyo3::exceptions::PyTypeError::new_err(ligament_catalogue::with_code(&text).into_owned())
+    pyo3::exceptions::PyTypeError::new_err(fault.with_code())
 }
 
 /// Stores a value as a message would and reads it back: for tests of what becomes of values.
@@ -600,7 +620,7 @@ pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = value.py();
     let node = Node::new(&value, "out")?;
     let mut encoder = ligament_wire::Encoder::new();
-    let failed = |error: ligament_wire::WireError| usage(py, error.to_string());
+    let failed = |error: ligament_wire::WireError| usage(py, error);
     let plan = encoder.plan(&node.as_value()).map_err(failed)?;
     let parts = plan.parts();
     // As in shared memory, the body begins at a multiple of 64.

@@ -1,5 +1,6 @@
 //! A message as Python code makes and gets it.
 
+use ligament_catalogue::said;
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -29,7 +30,8 @@ pub struct Message {
 fn next_time(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     given.extract().map_err(|_| {
         let kind = given.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!(
+        PyTypeError::new_err(said!(
+            NO_MESSAGE,
             "the second argument of Message is the time of the next message, a number or None, and not a value of type \
              {kind}; write Message(t, data=…) to send a value"
         ))

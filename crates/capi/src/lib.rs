@@ -25,3 +25,4 @@ mod builders;
 mod submodel;
 
 mod light;
+mod misuse;

@@ -33,7 +33,7 @@ mod submodel;
 mod sys;
 mod turn;
 
-pub use error::Error;
+pub use error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError, SendError};
 pub use instance::{Flags, Instance, LogLevel};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};
 pub use ligament_wire::{Array, ArrayKind, ArrayMeta, ArrayRef, DType, Order, Value, ValueRef};
