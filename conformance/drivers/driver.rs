@@ -1,8 +1,8 @@
 //! The driver of Rust: rebuilds what comes, as README.md says.
 
 use ligament_instance::{
-    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Message, Operator, Order, Outgoing,
-    SettingType, SettingValue, Times, Value, ValueRef, Wait,
+    Array, ArrayMeta, ArrayMut, ArrayRef, DType, Error, Expected, Instance, Kind, Message, Operator, Order,
+    Outgoing, SettingType, SettingValue, Times, Value, ValueRef, Wait,
 };
 
 fn text(map: &Value, key: &str) -> String {
@@ -174,11 +174,11 @@ fn mistake(instance: &mut Instance, call: &str, port: &str, out: &str) -> Value 
     let (status, text) = match &result {
         Ok(()) => ("none", String::new()),
         Err(error) => (
-            match error {
-                Error::Usage(_) => "usage",
-                Error::Unexpected(_) => "unexpected",
-                Error::SettingUnset(_) => "setting_unset",
-                Error::SettingType(_) => "setting_type",
+            match error.kind() {
+                Kind::Usage => "usage",
+                Kind::Unexpected => "unexpected",
+                Kind::SettingUnset => "setting_unset",
+                Kind::SettingType => "setting_type",
                 _ => "other",
             },
             error.to_string(),

@@ -1,5 +1,6 @@
 //! NumPy arrays seen from here: reading where one lies, and making one over memory that something else owns.
 
+use ligament_catalogue::{fault, said};
 use ligament_wire::Bytes;
 use ligament_wire::{DType, Order, MAX_DIMS};
 use numpy::npyffi::array::{PyArray_Check, PyArray_CheckExact};
@@ -36,8 +37,8 @@ impl Array {
     fn new(array: Bound<'_, PyAny>, names: Option<Vec<String>>, unit: Option<String>) -> PyResult<Array> {
         let py = array.py();
         if let Some((what, instead)) = what_is_lost(&array)? {
-            let text = format!("{what} cannot be the elements of an Array: give {instead}");
-            return Err(crate::errors::raise(py, "UnsendableError", text));
+            let fault = fault!(CANNOT_BE_SENT, "{what} cannot be the elements of an Array: give {instead}");
+            return Err(crate::errors::raise(py, "UnsendableError", fault));
         }
         let over = if kind(&array) == ArrayKind::Other { over_others(&array)? } else { None };
         let array = match over {
@@ -47,7 +48,8 @@ impl Array {
         let names = names.unwrap_or_default();
         let ndim: usize = array.getattr("ndim")?.extract()?;
         if !names.is_empty() && names.len() != ndim {
-            return Err(PyValueError::new_err(format!(
+            return Err(PyValueError::new_err(said!(
+                UNFIT_ARRAY,
                 "{} axis names for an array of {ndim} dimensions; give one for each, or none",
                 names.len()
             )));
@@ -245,7 +247,8 @@ impl Placed {
             }
             let ndim = array.nd as usize;
             if ndim > MAX_DIMS {
-                return Err(NotPlaced::Unfit(format!(
+                return Err(NotPlaced::Unfit(said!(
+                    UNFIT_ARRAY,
                     "an array of {ndim} dimensions, where at most {MAX_DIMS} are possible,"
                 )));
             }
@@ -364,7 +367,8 @@ pub fn parse_dtype(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
         let known: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
         crate::errors::usage(
             dtype.py(),
-            format!(
+            fault!(
+                CANNOT_BE_SENT,
                 "elements cannot be of dtype {dtype}; they can be {}, in this machine's byte order",
                 known.join(", ")
             ),

@@ -1,14 +1,14 @@
 //! The core's errors as Python's exceptions. The classes are Python's own, in `ligament/_errors.py`.
 
-use ligament_catalogue::with_code;
-use ligament_instance::Error;
+use ligament_catalogue::{Code, Fault};
+use ligament_instance::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 /// Raises class `name` of `ligament._errors` with this text, and its code where to read more about it.
-pub fn raise(py: Python<'_>, name: &str, text: String) -> PyErr {
-    exception(py, name, with_code(&text).into_owned())
+pub fn raise(py: Python<'_>, name: &str, fault: impl Into<Fault>) -> PyErr {
+    exception(py, name, fault.into().with_code())
 }
 
 fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
@@ -23,37 +23,37 @@ fn exception(py: Python<'_>, name: &str, text: String) -> PyErr {
     }
 }
 
-/// The message with its code at the end.
+/// A text with a code at its end, unless one stands in it already.
 #[pyfunction]
-#[pyo3(name = "_with_code")]
-pub fn with_its_code(text: &str) -> String {
-    with_code(text).into_owned()
+#[pyo3(name = "_fault")]
+pub fn fault_of(code: &str, text: &str) -> String {
+    Code::named(code).map_or_else(|| text.to_owned(), |code| Fault::new(code, text).with_code())
 }
 
 /// A use of the library that cannot work.
-pub fn usage(py: Python<'_>, text: impl Into<String>) -> PyErr {
-    raise(py, "UsageError", text.into())
+pub fn usage(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
+    raise(py, "UsageError", fault)
 }
 
 /// A model that cannot be built, read or run.
-pub fn model(py: Python<'_>, text: impl Into<String>) -> PyErr {
-    raise(py, "ModelError", text.into())
+pub fn model(py: Python<'_>, fault: impl Into<Fault>) -> PyErr {
+    raise(py, "ModelError", fault)
 }
 
 /// What an instance's call ran into. For `Interrupted`, the exception that the signal's handler raised is known to
 /// the instance, which asks for it first.
 pub fn instance(py: Python<'_>, error: Error) -> PyErr {
-    let class = match &error {
-        Error::Registration(_) => "RegistrationError",
-        Error::Usage(_) | Error::InUse(_) => "UsageError",
-        Error::Unexpected(_) => "UnexpectedError",
-        Error::Closed(_) => "ClosedError",
-        Error::SettingUnset(_) => "SettingUnsetError",
-        Error::SettingType(_) => "SettingTypeError",
-        Error::TimedOut(_) => "TimeoutError",
-        Error::OutOfMemory(_) => "OutOfMemoryError",
-        Error::RunEnds(_) => "RunEndsError",
-        Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+    let class = match error.kind() {
+        Kind::Registration => "RegistrationError",
+        Kind::Usage => "UsageError",
+        Kind::Unexpected => "UnexpectedError",
+        Kind::Closed => "ClosedError",
+        Kind::SettingUnset => "SettingUnsetError",
+        Kind::SettingType => "SettingTypeError",
+        Kind::TimedOut => "TimeoutError",
+        Kind::OutOfMemory => "OutOfMemoryError",
+        Kind::RunEnds => "RunEndsError",
+        Kind::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         _ => "TransportError",
     };
     exception(py, class, error.to_string())

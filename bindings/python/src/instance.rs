@@ -10,6 +10,7 @@ use crate::loan::{Loan, Returned};
 use crate::message::Message;
 use crate::settings::{any_settings, setting_to_python, Settings};
 use crate::to_wire::Node;
+use ligament_catalogue::fault;
 use ligament_instance::{
     ArrayMut, Call, Error, Flags, Instance as Core, LogLevel, Message as Received, Operator, Order, Origin,
     Outgoing, Parallelism, Ports, SettingType, Settings as Overlay, Times, Turn, Wait,
@@ -65,7 +66,8 @@ impl Instance {
         match &*held {
             Held::Away => Err(usage(
                 py,
-                format!(
+                fault!(
+                    LIGHT_INSTANCE,
                     "instance {} is a light component's; use it within the component's functions",
                     self.name
                 ),
@@ -133,10 +135,14 @@ impl Instance {
     ) -> PyResult<()> {
         let mut core = self.core(py, &Call("send"))?;
         if !loan.is_of(&self.returned) {
-            return Err(usage(py, "this loan is another instance's; send it with the one that lent it"));
+            let fault = fault!(LOAN_USED, "this loan is another instance's; send it with the one that lent it");
+            return Err(usage(py, fault));
         }
         let Some(loan) = loan.give_away(py) else {
-            return Err(usage(py, "this loan was sent already; ask for a new one with loan()"));
+            return Err(usage(
+                py,
+                fault!(LOAN_USED, "this loan was sent already; ask for a new one with loan()"),
+            ));
         };
         let core = &mut *core;
         py.detach(|| core.send_loan_under(port, times, loan, slot, overlay))
@@ -153,7 +159,10 @@ fn wait(py: Python<'_>, timeout: Option<f64>) -> PyResult<Wait> {
         }
         Some(seconds) => Err(usage(
             py,
-            format!("a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"),
+            fault!(
+                BAD_ARGUMENT,
+                "a timeout of {seconds} s cannot be; give the seconds to wait, 0 or more, or None to wait for ever"
+            ),
         )),
     }
 }
@@ -165,7 +174,10 @@ fn port_and_slot(port: &Bound<'_, PyAny>) -> PyResult<(String, Option<u32>)> {
         Err(_) => port.extract().map_err(|_| {
             usage(
                 port.py(),
-                "give the ports to wait for as names, or as pairs of name and slot for vector ports",
+                fault!(
+                    BAD_ARGUMENT,
+                    "give the ports to wait for as names, or as pairs of name and slot for vector ports"
+                ),
             )
         }),
     }
@@ -177,7 +189,7 @@ pub(crate) fn declared(py: Python<'_>, ports: Option<Vec<(String, String)>>) -> 
     let mut ports = Ports::new();
     for (operator, name) in pairs {
         let operator = Operator::from_name(&operator)
-            .ok_or_else(|| usage(py, format!("there is no operator \"{operator}\"")))?;
+            .ok_or_else(|| usage(py, fault!(BAD_ARGUMENT, "there is no operator \"{operator}\"")))?;
         ports.add(operator, &name);
     }
     Ok(Some(ports))
@@ -201,7 +213,7 @@ fn order_of(py: Python<'_>, order: &str) -> PyResult<Order> {
     match order {
         "C" => Ok(Order::RowMajor),
         "F" => Ok(Order::ColumnMajor),
-        other => Err(usage(py, format!("there is no order \"{other}\"; it is \"C\" or \"F\""))),
+        other => Err(usage(py, fault!(BAD_ARGUMENT, "there is no order \"{other}\"; it is \"C\" or \"F\""))),
     }
 }
 
@@ -220,7 +232,9 @@ impl Instance {
         threads: u32,
     ) -> PyResult<Instance> {
         if let Some(mut light) = light {
-            return light.0.take().ok_or_else(|| usage(py, "this light component has an instance already"));
+            return light.0.take().ok_or_else(|| {
+                usage(py, fault!(LIGHT_INSTANCE, "this light component has an instance already"))
+            });
         }
         let ports = declared(py, ports)?;
         let flags = Flags { dont_apply_overlay };
@@ -375,8 +389,11 @@ impl Instance {
         if !self.overlays_with_messages {
             return Err(usage(
                 py,
-                "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
-                 overlays are applied to this instance's own settings",
+                fault!(
+                    NEEDS_OVERLAY_FLAG,
+                    "receive_with_settings() needs an instance made with InstanceFlags.DONT_APPLY_OVERLAY; without it, \
+                     overlays are applied to this instance's own settings"
+                ),
             ));
         }
         self.receive(py, port, slot, default, timeout)
@@ -396,7 +413,10 @@ impl Instance {
         let unfit = |what: &str| {
             usage(
                 py,
-                format!("{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"),
+                fault!(
+                    UNFIT_TO_RECEIVE_INTO,
+                    "{what}; give receive_into() a writable NumPy array, contiguous in C or Fortran order"
+                ),
             )
         };
         let target = match kind(&array) {
@@ -482,7 +502,8 @@ impl Instance {
             Some(kind) => Some(SettingType::from_name(kind).ok_or_else(|| {
                 usage(
                     py,
-                    format!(
+                    fault!(
+                        BAD_ARGUMENT,
                         "there is no type \"{kind}\" of settings; known are {}",
                         SettingType::NAMES.join(", ")
                     ),
@@ -492,9 +513,7 @@ impl Instance {
         let Ok(value) = core.get_setting(name, None) else { return Ok(None) };
         let value = match wanted {
             None => value,
-            wanted => core
-                .get_setting(name, wanted)
-                .map_err(|error| raise(py, "SettingTypeError", error.to_string()))?,
+            wanted => core.get_setting(name, wanted).map_err(|error| raise(py, "SettingTypeError", error))?,
         };
         setting_to_python(py, &value).map(Some)
     }
@@ -577,11 +596,12 @@ fn no_message(port: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let text = given.repr().map_or_else(|_| "data".into(), |text| text.to_string());
     // What is long, or stands on several lines, is not repeated.
     let text = if text.len() <= 40 && !text.contains('\n') { text.as_str() } else { "data" };
-    let text = format!(
+    let fault = fault!(
+        NO_MESSAGE,
         "send() takes a Message, and a value of type {class} was given; say of which model time it is: \
          send(\"{port}\", Message(t, data={text}))"
     );
-    pyo3::exceptions::PyTypeError::new_err(ligament_catalogue::with_code(&text).into_owned())
+    pyo3::exceptions::PyTypeError::new_err(fault.with_code())
 }
 
 /// Stores a value as a message would and reads it back: for tests of what becomes of values.
@@ -591,7 +611,7 @@ pub fn round_trip(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = value.py();
     let node = Node::new(&value, "out")?;
     let mut encoder = ligament_wire::Encoder::new();
-    let failed = |error: ligament_wire::WireError| usage(py, error.to_string());
+    let failed = |error: ligament_wire::WireError| usage(py, error);
     let plan = encoder.plan(&node.as_value()).map_err(failed)?;
     let parts = plan.parts();
     // As in shared memory, the body begins at a multiple of 64.

@@ -22,7 +22,7 @@ mod _ligament {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::errors::with_its_code;
+    use super::errors::fault_of;
     #[pymodule_export]
     use super::instance::round_trip;
     #[pymodule_export]

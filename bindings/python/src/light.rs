@@ -92,7 +92,7 @@ fn keep(py: Python<'_>, error: PyErr, raised: &Raised) -> Error {
     };
     let text = describe().unwrap_or_else(|_| error.to_string());
     *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    Error::Usage(text)
+    Error::Own(text)
 }
 
 impl Submodel for Member {

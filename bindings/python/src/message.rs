@@ -2,6 +2,7 @@
 
 use crate::array::{kind, parse_dtype, Array, ArrayKind, NotPlaced, Placed};
 use crate::errors;
+use ligament_catalogue::said;
 use ligament_instance::{Expected, Origin};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -33,7 +34,8 @@ pub struct Message {
 fn next_time(given: &Bound<'_, PyAny>) -> PyResult<f64> {
     given.extract().map_err(|_| {
         let kind = given.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!(
+        PyTypeError::new_err(said!(
+            NO_MESSAGE,
             "the second argument of Message is the time of the next message, a number or None, and not a value of type \
              {kind}; write Message(t, data=…) to send a value"
         ))

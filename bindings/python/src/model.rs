@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::settings::{any_settings, Settings};
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given, Ignorable};
+use ligament_catalogue::fault;
 use ligament_model::{
     BaseEnv, BuildError, Conduit, ExecutionModel, Model as CoreModel, ModelBuilder, Problem as CoreProblem,
     Program, Reference, Resources,
@@ -58,7 +59,7 @@ impl From<&CoreProblem> for Problem {
     fn from(problem: &CoreProblem) -> Problem {
         Problem {
             severity: problem.severity.to_string(),
-            code: problem.code.to_owned(),
+            code: problem.code.name().to_owned(),
             file: problem.file.clone(),
             line: problem.line,
             column: problem.column,
@@ -93,7 +94,7 @@ impl Model {
 }
 
 fn built<T>(py: Python<'_>, result: Result<T, BuildError>) -> PyResult<()> {
-    result.map(|_| ()).map_err(|error| errors::model(py, error.to_string()))
+    result.map(|_| ()).map_err(|error| errors::model(py, error))
 }
 
 /// What is to be left out, by name.
@@ -101,14 +102,14 @@ pub fn ignorable(py: Python<'_>, names: &[String]) -> PyResult<HashSet<Ignorable
     let one = |name: &String| {
         Ignorable::from_name(name).ok_or_else(|| {
             let known = Ignorable::NAMES.join(", ");
-            errors::usage(py, format!("\"{name}\" cannot be ignored; what can is {known}"))
+            errors::usage(py, fault!(BAD_ARGUMENT, "\"{name}\" cannot be ignored; what can is {known}"))
         })
     };
     names.iter().map(one).collect()
 }
 
 fn name(py: Python<'_>, text: &str) -> PyResult<Reference> {
-    Reference::new(text).map_err(|error| errors::model(py, error.to_string()))
+    Reference::new(text).map_err(|error| errors::model(py, error))
 }
 
 /// Reads model files, the later ones adding to the earlier: the builder, and what is wrong with them.
@@ -143,7 +144,7 @@ fn load(paths: &[PathBuf]) -> (Option<ModelBuilder>, Vec<CoreProblem>) {
 impl Model {
     #[new]
     fn new(py: Python<'_>, name: &str) -> PyResult<Model> {
-        let builder = ModelBuilder::new(name).map_err(|error| errors::model(py, error.to_string()))?;
+        let builder = ModelBuilder::new(name).map_err(|error| errors::model(py, error))?;
         let settings = Py::new(py, Settings { inner: ligament_model::Settings::new() })?;
         Ok(Model { builder, settings, files: Vec::new() })
     }
@@ -213,7 +214,10 @@ impl Model {
         execution_model: Option<&str>,
     ) -> PyResult<()> {
         let unknown = |what: &str, given: &str, known: &[&str]| {
-            errors::model(py, format!("there is no {what} \"{given}\"; use one of: {}", known.join(", ")))
+            errors::model(
+                py,
+                fault!(BAD_ARGUMENT, "there is no {what} \"{given}\"; use one of: {}", known.join(", ")),
+            )
         };
         let mut program = Program::new(self::name(py, name)?);
         program.executable = executable;

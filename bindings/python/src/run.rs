@@ -4,6 +4,7 @@ use crate::errors;
 use crate::model::{ignorable, Model, Problem};
 use crate::settings::any_settings;
 use ligament_analysis::{check_configuration, CheckOptions, Files, Given};
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_model::{At, Reference, Resolved};
 use ligament_runtime::{run_model, RunOptions, Show, Started, Starter, Terminal, ToStart};
 use pyo3::prelude::*;
@@ -33,7 +34,7 @@ impl Starter for Forked<'_> {
         self.components.contains_key(component)
     }
 
-    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String> {
+    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, Fault> {
         Python::attach(|py| {
             let environment = PyDict::new(py);
             for (name, value) in what.environment {
@@ -42,7 +43,7 @@ impl Starter for Forked<'_> {
             let process = self.start.call1(py, (what.instance, environment, what.directory, what.output))?;
             Ok(Started { pid: process.extract(py)?, leads_group: true })
         })
-        .map_err(|error: PyErr| error.to_string())
+        .map_err(|error: PyErr| Fault::new(Code::NOT_STARTABLE, error.to_string()))
     }
 }
 
@@ -64,7 +65,7 @@ impl Prepared {
             config.settings.update(&any_settings(&settings)?);
         }
         for name in light {
-            let name = Reference::new(&name).map_err(|error| errors::model(py, error.to_string()))?;
+            let name = Reference::new(&name).map_err(|error| errors::model(py, error))?;
             config.ligament.light.insert(name, At::default());
         }
         let names: HashSet<String> = functions.into_iter().collect();
@@ -96,7 +97,8 @@ impl Prepared {
             let known: Vec<String> = resolved.components.iter().map(|c| c.name.to_string()).collect();
             return Err(errors::model(
                 py,
-                format!(
+                fault!(
+                    NO_FUNCTION_FOR,
                     "a function is given for \"{unused}\", but the model has no such component or implementation; its \
                      components are {}",
                     known.join(", ")
@@ -142,7 +144,7 @@ impl Prepared {
             other => {
                 return Err(errors::usage(
                     py,
-                    format!("\"{other}\" cannot be shown; give \"nothing\", \"log\" or \"view\""),
+                    fault!(BAD_ARGUMENT, "\"{other}\" cannot be shown; give \"nothing\", \"log\" or \"view\""),
                 ))
             }
         };
@@ -155,11 +157,13 @@ impl Prepared {
             ..RunOptions::default()
         };
         let mut forked = Forked { components: &self.functions, start };
-        let result = py
-            .detach(|| run_model(&self.model, options, Some(&mut forked)))
-            .map_err(|why| errors::raise(py, "RunError", format!("the run could not begin: {why}")))?;
-        let record = serde_json::to_string(&result.record)
-            .map_err(|error| errors::raise(py, "RunError", error.to_string()))?;
+        let result = py.detach(|| run_model(&self.model, options, Some(&mut forked))).map_err(|why| {
+            let fault = fault!(NOT_STARTABLE, "the run could not begin: {why}").caused_by(&why);
+            errors::raise(py, "RunError", fault)
+        })?;
+        let record = serde_json::to_string(&result.record).map_err(|error| {
+            errors::raise(py, "RunError", Fault::new(Code::FAULT_IN_LIGAMENT, error.to_string()))
+        })?;
         Ok((record, result.directory, result.failed))
     }
 }

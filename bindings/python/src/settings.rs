@@ -1,6 +1,7 @@
 //! Settings: names with values, as a model, an overlay or a message has them.
 
 use crate::errors::raise;
+use ligament_catalogue::fault;
 use ligament_model::{Reference, SettingValue};
 use ligament_wire::SettingValue as WireValue;
 use pyo3::exceptions::PyKeyError;
@@ -66,8 +67,9 @@ pub fn any_settings(object: &Bound<'_, PyAny>) -> PyResult<ligament_model::Setti
 
 /// A setting's name.
 pub fn reference(py: Python<'_>, name: &str) -> PyResult<Reference> {
-    Reference::new(name)
-        .map_err(|error| raise(py, "SettingError", format!("\"{name}\" is no name for a setting: {error}")))
+    Reference::new(name).map_err(|error| {
+        raise(py, "SettingError", fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}"))
+    })
 }
 
 /// A Python value as a setting's.
@@ -76,7 +78,8 @@ pub fn setting_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<SettingVa
         raise(
             value.py(),
             "SettingTypeError",
-            format!(
+            fault!(
+                BAD_SETTING_VALUE,
                 "the setting \"{name}\" cannot be {}; give a str, int, float, bool, a list of numbers, or a list of \
                  lists of numbers",
                 value.repr().map_or_else(|_| "this".into(), |text| text.to_string())
@@ -130,7 +133,7 @@ pub fn setting_to_python<'py>(py: Python<'py>, value: &SettingValue) -> PyResult
 #[pyfunction]
 pub fn parse_assignment<'py>(py: Python<'py>, text: &str) -> PyResult<(String, Bound<'py, PyAny>)> {
     let (name, value) =
-        ligament_model::parse_assignment(text).map_err(|error| raise(py, "SettingError", error.to_string()))?;
+        ligament_model::parse_assignment(text).map_err(|error| raise(py, "SettingError", error))?;
     Ok((name.to_string(), setting_to_python(py, &value)?))
 }
 

@@ -5,6 +5,7 @@ use crate::array::{kind, over_others, what_is_lost, Array, ArrayKind, NotPlaced,
 use crate::errors::raise;
 use crate::loan::Loan;
 use crate::settings::Settings;
+use ligament_catalogue::{fault, said};
 use ligament_wire::{ArrayRef, SettingValue, ValueRef, MAX_DEPTH};
 use pyo3::buffer::PyBuffer;
 use pyo3::intern;
@@ -83,7 +84,8 @@ impl Node {
             Refused::Unfit { at, what, instead } => raise(
                 object.py(),
                 "UnsendableError",
-                format!(
+                fault!(
+                    CANNOT_BE_SENT,
                     "{what} cannot be sent on port \"{port}\"{}{}; a message holds None, bool, int (64 bits), float, complex, str, bytes, \
                      lists, dicts with str keys, Settings, and NumPy arrays of numbers or truth values",
                     if at.is_empty() { String::new() } else { format!(" (it stands at data{at})") },
@@ -217,13 +219,14 @@ fn integer(value: &Bound<'_, PyInt>) -> Result<Node, Refused> {
     }
     match value.extract::<u64>() {
         Ok(value) => Ok(Node::UInt(value)),
-        Err(_) => Err(unfit("an int that does not fit 64 bits")),
+        Err(_) => Err(unfit(said!(CANNOT_BE_SENT, "an int that does not fit 64 bits"))),
     }
 }
 
 fn deeper(depth: usize) -> Result<usize, Refused> {
     if depth >= MAX_DEPTH {
-        return Err(unfit(format!(
+        return Err(unfit(said!(
+            CANNOT_BE_SENT,
             "a value inside more than {MAX_DEPTH} lists and dicts (does it hold itself?)"
         )));
     }
@@ -247,7 +250,7 @@ fn map<'py>(
     let mut nodes = Vec::new();
     for (key, value) in entries {
         let Ok(name) = key.cast::<PyString>() else {
-            let what = format!("a dict with a key of type {}", class_name(&key));
+            let what = said!(CANNOT_BE_SENT, "a dict with a key of type {}", class_name(&key));
             return Err(unfit_but(
                 what,
                 "one with texts as keys, {str(key): value for key, value in data.items()}",
@@ -303,7 +306,7 @@ fn other(object: &Bound<'_, PyAny>, depth: usize) -> Result<Node, Refused> {
         }
     }
     if object.is_instance_of::<Loan>() {
-        return Err(unfit("a loan inside something else (send it as the data itself)"));
+        return Err(unfit(said!(CANNOT_BE_SENT, "a loan inside something else (send it as the data itself)")));
     }
     let numpy = PyModule::import(py, intern!(py, "numpy"))?;
     if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {

@@ -1,6 +1,7 @@
 //! What the agent's logic asks its driver to do, and the words in which it does.
 
 use crate::outcome::{Exit, Outcome};
+use ligament_catalogue::Fault;
 use ligament_wire::control::{Notice, Question};
 use ligament_wire::{EndpointId, RankId};
 
@@ -76,7 +77,7 @@ pub enum AgentOrder {
     /// An instance has registered elsewhere, and which of its ports have slots there.
     Slots { rank: RankId, slots: Vec<bool> },
     /// The run cannot go on. The reason is a sentence.
-    Fail(String),
+    Fail(Fault),
     /// The run ends, or has ended, elsewhere in this way.
     End(Outcome),
     /// The time for ending cleanly is over.

@@ -6,6 +6,7 @@
 //! out. The guard removes the directory if the agent cannot. Clients check who answers in any case.
 
 use crate::sys::random_hex;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::Guard;
 use ligament_shm::socket::address_of;
 use rustix::fd::OwnedFd;
@@ -50,25 +51,25 @@ impl AgentSocket {
     ///
     /// # Errors
     /// No socket can be made.
-    pub fn find(guard: &mut Guard) -> Result<AgentSocket, String> {
+    pub fn find(guard: &mut Guard) -> Result<AgentSocket, Fault> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR");
         AgentSocket::below(guard, &places(std::env::temp_dir(), runtime))
     }
 
-    fn below(guard: &mut Guard, places: &[PathBuf]) -> Result<AgentSocket, String> {
+    fn below(guard: &mut Guard, places: &[PathBuf]) -> Result<AgentSocket, Fault> {
         for place in places {
             if let Ok(Some(found)) = AgentSocket::in_directory(guard, place) {
                 return Ok(found);
             }
         }
         let address = format!("@ligament-{}", random_hex()?);
-        let socket =
-            listen_at(&address).map_err(|error| format!("the run's socket cannot be made: {error}"))?;
+        let socket = listen_at(&address)
+            .map_err(|error| fault!(CANNOT_WATCH, "the run's socket cannot be made: {error}"))?;
         Ok(AgentSocket { socket, address, directory: None })
     }
 
     /// In a new directory there, if that is its user's alone.
-    fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<AgentSocket>, String> {
+    fn in_directory(guard: &mut Guard, place: &Path) -> Result<Option<AgentSocket>, Fault> {
         let me = rustix::process::geteuid().as_raw();
         if !std::fs::metadata(place).is_ok_and(|found| is_safe(&found, me)) {
             return Ok(None);

@@ -10,6 +10,7 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Failure, Outcome};
 use crate::plan::Plan;
 use crate::wiring::Wiring;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, Request, ENV_AGENT, ENV_INSTANCE, ENV_TOKEN};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -228,10 +229,10 @@ impl Core {
     }
 
     /// An endpoint's process could not be started.
-    pub fn not_started(&mut self, me: EndpointId, why: String) -> Vec<Action> {
+    pub fn not_started(&mut self, me: EndpointId, why: &Fault) -> Vec<Action> {
         let mut out = Vec::new();
         self.endpoints[me.index()].phase = Phase::Gone(Exit::Unknown);
-        let what = format!("could not be started: {why}");
+        let what = fault!(NOT_STARTABLE, "could not be started: {why}").caused_by(why);
         self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, &mut out);
         self.end_if_all_gone(&mut out);
         out
@@ -243,12 +244,12 @@ impl Core {
         if caller.user == self.user {
             return Vec::new();
         }
-        vec![answer(link, Notice::Refused { why: self.not_for(caller) }), Action::Close { link }]
+        vec![answer(link, Notice::Refused { why: self.not_for(caller).with_code() }), Action::Close { link }]
     }
 
     /// Why another user is not let in.
-    pub fn not_for(&self, caller: Caller) -> String {
-        format!("this run belongs to user {}, and you are user {}", self.user, caller.user)
+    pub fn not_for(&self, caller: Caller) -> Fault {
+        fault!(OTHER_USER, "this run belongs to user {}, and you are user {}", self.user, caller.user)
     }
 
     /// Whether who is at a connection has proved who they are.
@@ -268,7 +269,7 @@ impl Core {
         let mut out = Vec::new();
         if let Some((_, Who::Endpoint(me))) = self.links.get(&link) {
             let rank = Some(me.leader());
-            let what = format!("sent its agent what it does not understand: {what}");
+            let what = fault!(MALFORMED_DATA, "sent its agent what it does not understand: {what}");
             self.fail(Failure { rank, what, said: None, exit: None }, &mut out);
         }
         out.push(Action::Close { link });
@@ -303,7 +304,7 @@ impl Core {
                     own.slabs.insert(slab, (bytes, BTreeSet::new()));
                     out.push(Action::MakeSlab { link, endpoint: me, slab, bytes });
                 }
-                Err(why) => out.push(answer(link, Notice::Denied { why })),
+                Err(why) => out.push(answer(link, Notice::Denied { why: why.with_code() })),
             },
             Request::DropSlab { slab } => {
                 if let Some((bytes, readers)) = self.endpoints[me.index()].slabs.remove(&slab) {
@@ -348,12 +349,12 @@ impl Core {
             }
             Request::Failed { why, of } => {
                 self.endpoints[me.index()].failed = true;
-                let what = "reported an error".to_owned();
+                let what = fault!(REPORTED_AN_ERROR, "reported an error");
                 let rank = Some(self.meant(me, of));
                 self.fail(Failure { rank, what, said: Some(why), exit: None }, out);
             }
             Request::Hello { .. } | Request::Client { .. } => {
-                let what = "said a second time who it is".to_owned();
+                let what = fault!(ALREADY_REGISTERED, "said a second time who it is");
                 self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
             }
         }
@@ -369,7 +370,7 @@ impl Core {
         out: &mut Vec<Action>,
     ) {
         let Some(inbox) = self.wiring.inbox(to, me) else {
-            let what = format!("opened a ring to endpoint {to}, to which no conduit leads");
+            let what = fault!(MALFORMED_DATA, "opened a ring to endpoint {to}, to which no conduit leads");
             return self.fail(Failure { rank: Some(me.leader()), what, said: None, exit: None }, out);
         };
         let notice = Notice::RingOpened { from: me, offset, slots, inbox };
@@ -449,11 +450,11 @@ impl Core {
     }
 
     /// A slab could not be made.
-    pub fn slab_refused(&mut self, link: Link, endpoint: EndpointId, slab: u32, why: String) -> Vec<Action> {
+    pub fn slab_refused(&mut self, link: Link, endpoint: EndpointId, slab: u32, why: &Fault) -> Vec<Action> {
         if let Some((bytes, _)) = self.endpoints[endpoint.index()].slabs.remove(&slab) {
             self.ledger.give_back(bytes);
         }
-        vec![answer(link, Notice::Denied { why })]
+        vec![answer(link, Notice::Denied { why: why.with_code() })]
     }
 
     /// An endpoint's process is gone. What it had said before was handled before.
@@ -474,7 +475,8 @@ impl Core {
         } else {
             let mut what = how_it_ended(before, exit);
             if self.wiring.is_light(&self.plan, me) {
-                what.push_str(&self.together_with(me));
+                let together = self.together_with(me);
+                what = what.told(|what| format!("{what}{together}"));
             }
             match &mut self.ending {
                 None => {
@@ -527,7 +529,7 @@ impl Core {
             return;
         }
         let why = match &outcome {
-            Outcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)),
+            Outcome::Failed(failure) => failure.sentence(|rank| self.wiring.name(&self.plan, rank)).with_code(),
             Outcome::Stopped => "it was stopped".to_owned(),
             Outcome::Interrupted => "it was interrupted".to_owned(),
             Outcome::Done => "it is done".to_owned(),
@@ -599,28 +601,28 @@ fn answer(link: Link, notice: Notice) -> Action {
     Action::Answer { link, notice, memory: Vec::new() }
 }
 
-fn how_it_ended(before: Phase, exit: Exit) -> String {
+fn how_it_ended(before: Phase, exit: Exit) -> Fault {
     match (exit, before) {
         (Exit::Status(0), Phase::Started | Phase::Waiting) => {
-            "ended with exit status 0 and never registered; its program must make an Instance, and end only when \
-             reuse_instance says so"
-                .to_owned()
+            fault!(EXIT_UNREGISTERED, "ended with exit status 0 and never registered; its program must make an Instance, and end only when \
+             reuse_instance says so")
         }
-        (Exit::Unknown, Phase::Started | Phase::Waiting) => "ended and never registered".to_owned(),
+        (Exit::Unknown, Phase::Started | Phase::Waiting) => {
+            fault!(EXIT_UNREGISTERED, "ended and never registered")
+        }
         (Exit::Status(0) | Exit::Unknown, _) => {
-            "ended without saying that it is done; a program must go on until reuse_instance returns false, and \
-             close its Instance"
-                .to_owned()
+            fault!(EXIT_EARLY, "ended without saying that it is done; a program must go on until reuse_instance returns false, and \
+             close its Instance")
         }
         (Exit::Status(status), Phase::Finished) => {
-            format!("was done, but then ended with exit status {status}")
+            fault!(EXIT_EARLY, "was done, but then ended with exit status {status}")
         }
         (Exit::Status(status), Phase::Started) => {
-            format!("ended with exit status {status} before it had registered")
+            fault!(EXIT_UNREGISTERED, "ended with exit status {status} before it had registered")
         }
-        (Exit::Status(status), _) => format!("ended with exit status {status}"),
-        (Exit::Signal(_), Phase::Started) => format!("was ended by {exit} before it had registered"),
-        (Exit::Signal(_), _) => format!("was ended by {exit}"),
+        (Exit::Status(status), _) => fault!(EXIT_STATUS, "ended with exit status {status}"),
+        (Exit::Signal(_), Phase::Started) => fault!(SIGNAL, "was ended by {exit} before it had registered"),
+        (Exit::Signal(_), _) => fault!(SIGNAL, "was ended by {exit}"),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::action::Memory;
 use crate::memory::Spare;
 use crate::plan::Plan;
 use crate::wiring::Wiring;
+use ligament_catalogue::{fault, Fault};
 use ligament_shm::area::{keep_no_timeline, Front, Layout, Rows};
 use ligament_shm::board::Board;
 use ligament_shm::endpoint::OUTBOX_BYTES;
@@ -139,14 +140,15 @@ impl Custody {
     ///
     /// # Errors
     /// Why not, for its owner.
-    pub fn make_slab(&mut self, endpoint: EndpointId, slab: u32, bytes: u64) -> Result<OwnedFd, String> {
+    pub fn make_slab(&mut self, endpoint: EndpointId, slab: u32, bytes: u64) -> Result<OwnedFd, Fault> {
         if bytes >= LARGE {
             Spare::check(bytes)?;
         }
-        let size =
-            usize::try_from(bytes).map_err(|_| format!("{bytes} bytes are more than this machine can map"))?;
-        let fd = create("ligament-slab", size).map_err(|error| error.to_string())?;
-        let given = fd.try_clone().map_err(|error| format!("no more file descriptors: {error}"))?;
+        let size = usize::try_from(bytes)
+            .map_err(|_| fault!(MEMORY_OF_MACHINE, "{bytes} bytes are more than this machine can map"))?;
+        let fd = create("ligament-slab", size).map_err(Fault::from)?;
+        let given =
+            fd.try_clone().map_err(|error| fault!(LIMIT_OF_FILES, "no more file descriptors: {error}"))?;
         self.slabs.insert((endpoint, slab), fd);
         Ok(given)
     }

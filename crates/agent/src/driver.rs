@@ -17,6 +17,7 @@ use crate::memory::Ledger;
 use crate::outcome::{Exit, Outcome};
 use crate::plan::Plan;
 use crate::sys::{random_hex, watched};
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::{raise_open_files, Guard};
 use ligament_wire::control::Notice;
 use ligament_wire::EndpointId;
@@ -61,7 +62,7 @@ pub fn run(
     guard: &mut Guard,
     host: &mut dyn Host,
     elsewhere: Option<Elsewhere<'_>>,
-) -> Result<(Outcome, Vec<InstanceView>), String> {
+) -> Result<(Outcome, Vec<InstanceView>), Fault> {
     let plan = match &elsewhere {
         Some(elsewhere) => plan.in_domain(elsewhere.domain_of, elsewhere.me),
         None => plan,
@@ -70,7 +71,8 @@ pub fn run(
     let processes = plan.wiring().own_endpoints().count();
     let needed = FILES_OF_A_RUN + FILES_PER_INSTANCE * processes as u64;
     if files < needed {
-        return Err(format!(
+        return Err(fault!(
+            LIMIT_OF_FILES,
             "a run of {} processes needs about {needed} open files, and this process may have {files}; raise the hard \
              limit (\"ulimit -Hn\")",
             processes
@@ -79,7 +81,7 @@ pub fn run(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no event loop: {error}"))?;
+        .map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         let mut driver = Driver::new(plan, guard, host, elsewhere)?;
@@ -123,12 +125,12 @@ impl<'h> Driver<'h> {
         guard: &'h mut Guard,
         host: &'h mut dyn Host,
         elsewhere: Option<Elsewhere<'h>>,
-    ) -> Result<Driver<'h>, String> {
+    ) -> Result<Driver<'h>, Fault> {
         let listening = AgentSocket::find(guard)?;
         let address = listening.address().to_owned();
         let (socket, directory) = listening.into_parts();
         let listener = watched(socket, Interest::READABLE)
-            .map_err(|error| format!("the run's socket cannot be watched: {error}"))?;
+            .map_err(|error| fault!(CANNOT_WATCH, "the run's socket cannot be watched: {error}"))?;
         let mut secrets = Vec::new();
         for _ in 0..=plan.ranks().count() {
             secrets.push(random_hex()?);
@@ -137,7 +139,7 @@ impl<'h> Driver<'h> {
         let user = rustix::process::geteuid().as_raw();
         let core = Core::new(plan, ledger, user, address.clone(), || secrets.pop().unwrap_or_default());
         let cores = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count());
-        let custody = Custody::new(core.plan(), core.wiring(), cores).map_err(|error| error.to_string())?;
+        let custody = Custody::new(core.plan(), core.wiring(), cores)?;
         host.begins(&address, core.token());
         let doorway = Doorway::new(user, core.wiring().own_endpoints().count());
         let (sender, events) = unbounded_channel();
@@ -163,9 +165,9 @@ impl<'h> Driver<'h> {
         })
     }
 
-    async fn drive(&mut self) -> Result<(), String> {
+    async fn drive(&mut self) -> Result<(), Fault> {
         use tokio::signal::unix::{signal, SignalKind};
-        let no_signals = |error: std::io::Error| format!("signals cannot be watched: {error}");
+        let no_signals = |error: std::io::Error| fault!(CANNOT_WATCH, "signals cannot be watched: {error}");
         let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
         let mut quit = signal(SignalKind::quit()).map_err(no_signals)?;
@@ -298,7 +300,7 @@ impl<'h> Driver<'h> {
     }
 
     /// The run fails for a reason that no instance gave.
-    fn fail(&mut self, what: String) {
+    fn fail(&mut self, what: Fault) {
         let actions = self.core.stop(Outcome::failed(what));
         self.act(actions);
     }
@@ -321,7 +323,7 @@ impl<'h> Driver<'h> {
                 match self.custody.make_slab(endpoint, slab, bytes) {
                     Ok(fd) => self.send_with(link, &Notice::Granted { slab }, vec![fd]),
                     Err(why) => {
-                        let actions = self.core.slab_refused(link, endpoint, slab, why);
+                        let actions = self.core.slab_refused(link, endpoint, slab, &why);
                         self.act(actions);
                     }
                 }

@@ -4,6 +4,7 @@ use crate::action::{AgentOrder, Link, Phase, Report};
 use crate::core::Core;
 use crate::custody::Gained;
 use ligament_carrier::Heard;
+use ligament_catalogue::{said, Fault};
 use ligament_launch::Guard;
 use ligament_shm::status::Status;
 use ligament_wire::peek::Sight;
@@ -88,7 +89,7 @@ pub trait Host {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String>;
+    ) -> Result<Option<Started>, Fault>;
     /// The process of a rank of this domain runs.
     fn started(&mut self, rank: RankId, pid: u32) {
         let _ = (rank, pid);
@@ -109,9 +110,10 @@ pub trait Host {
     /// later, out of `sights`, under this link.
     fn peek(&mut self, link: Link, what: &Peek) -> Option<Sight> {
         let _ = (link, what);
-        Some(Sight::Nothing(
-            "this agent knows its own part of the run only; ask where the run was begun".into(),
-        ))
+        Some(Sight::Nothing(said!(
+            RUNS_ELSEWHERE,
+            "this agent knows its own part of the run only; ask where the run was begun"
+        )))
     }
     /// What clients were waiting for. Asked after whatever was heard from elsewhere, and at every tick.
     fn sights(&mut self) -> Vec<(Link, Sight)> {

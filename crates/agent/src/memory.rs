@@ -2,6 +2,7 @@
 //! control group's limit, version 1 or 2, and the memory that is available), read again for large requests, because
 //! beyond that limit the kernel kills instead of saying no.
 
+use ligament_catalogue::{fault, Fault};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,13 +55,14 @@ impl Ledger {
     ///
     /// # Errors
     /// Names the limit, where it comes from, and what is in use.
-    pub fn take(&mut self, bytes: u64) -> Result<(), String> {
+    pub fn take(&mut self, bytes: u64) -> Result<(), Fault> {
         match self.used.checked_add(bytes) {
             Some(sum) if sum <= self.limit => {
                 self.used = sum;
                 Ok(())
             }
-            _ => Err(format!(
+            _ => Err(fault!(
+                MEMORY_SPENT,
                 "the messages of this run may take {} ({}) and take {} already, so there is no room for {} more; \
                  lower the budgets, or raise \"memory:\" under \"ligament:\" in the model",
                 in_words(self.limit),
@@ -109,12 +111,13 @@ impl Spare {
     ///
     /// # Errors
     /// Says who has how little.
-    pub fn check(bytes: u64) -> Result<(), String> {
+    pub fn check(bytes: u64) -> Result<(), Fault> {
         let spare = Spare::now();
         if bytes <= spare.bytes {
             return Ok(());
         }
-        Err(format!(
+        Err(fault!(
+            MEMORY_OF_MACHINE,
             "{} were asked for, but {} is only {}",
             in_words(bytes),
             spare.origin,

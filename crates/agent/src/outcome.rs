@@ -1,5 +1,6 @@
 //! How an instance ended, and how a run did.
 
+use ligament_catalogue::{hinted, Fault};
 use ligament_launch::printed;
 use ligament_wire::RankId;
 use std::fmt;
@@ -57,7 +58,7 @@ pub struct Failure {
     /// Which rank of which instance it was, if one.
     pub rank: Option<RankId>,
     /// What happened, as a sentence without its subject: `ended with exit status 3`.
-    pub what: String,
+    pub what: Fault,
     /// What the instance itself said (`error_shutdown`).
     pub said: Option<String>,
     /// How its process ended, once it has.
@@ -65,17 +66,18 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// It as a sentence; `name` names a rank.
-    pub fn sentence(&self, name: impl Fn(RankId) -> String) -> String {
+    /// It as a sentence; `name` names a rank. What the instance said may name a code, which says more than ours.
+    pub fn sentence(&self, name: impl Fn(RankId) -> String) -> Fault {
         let mut text = match self.rank {
             Some(rank) => format!("{} {}", name(rank), self.what),
-            None => self.what.clone(),
+            None => self.what.to_string(),
         };
         if let Some(said) = &self.said {
             text.push_str(": ");
             text.push_str(&printed::clean(said));
         }
-        text
+        let code = self.said.as_deref().and_then(hinted);
+        Fault::new(code.unwrap_or(self.what.code()), text)
     }
 }
 
@@ -94,7 +96,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// It failed, and not because of an instance; why.
-    pub fn failed(what: String) -> Outcome {
+    pub fn failed(what: Fault) -> Outcome {
         Outcome::Failed(Failure { rank: None, what, said: None, exit: None })
     }
 }

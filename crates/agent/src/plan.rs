@@ -5,6 +5,7 @@
 //! which one endpoint stands: the carrier.
 
 use crate::wiring::Wiring;
+use ligament_catalogue::Fault;
 use ligament_model::{ExecutionModel, Operator, Reference, Resolved, NO_SLOT, SETTINGS_PORT};
 use ligament_wire::control::PortInfo;
 use ligament_wire::{DomainId, Encoder, InstanceId, RankId, Ranks, SettingValue, Value, ValueRef};
@@ -95,7 +96,7 @@ impl Plan {
     ///
     /// # Errors
     /// The settings cannot be put into a message, which says why.
-    pub fn of(model: &Resolved, run: &str) -> Result<Plan, String> {
+    pub fn of(model: &Resolved, run: &str) -> Result<Plan, Fault> {
         let port = |port: &ligament_model::ResolvedPort, resizable: bool| PlannedPort {
             name: port.name.shared(),
             operator: port.operator,
@@ -222,7 +223,7 @@ fn log_level(model: &Resolved, instance: &Reference) -> u8 {
     }
 }
 
-fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, String> {
+fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, Fault> {
     use ligament_model::SettingValue as Setting;
     let value = |value: &Setting| match value {
         Setting::Str(text) => SettingValue::String(text.clone()),
@@ -236,7 +237,8 @@ fn settings_body(settings: &ligament_model::Settings) -> Result<Vec<u8>, String>
     let all = settings.iter().map(|(name, setting)| (name.to_string(), value(setting))).collect();
     let all = Value::Settings(all);
     let mut encoder = Encoder::new();
-    let plan = encoder.plan(&ValueRef::Owned(&all)).map_err(|error| format!("the settings: {error}"))?;
+    let plan = encoder.plan(&ValueRef::Owned(&all));
+    let plan = plan.map_err(|error| Fault::from(error).told(|error| format!("the settings: {error}")))?;
     let mut body = vec![0; plan.body_len() as usize];
     plan.write_body(&mut body);
     Ok(body)

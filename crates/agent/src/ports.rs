@@ -2,6 +2,7 @@
 
 use crate::plan::{End, Plan, PlannedInstance, PlannedPort};
 use crate::wiring::Wiring;
+use ligament_catalogue::{fault, Fault};
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, PortInfo};
 use ligament_wire::RankId;
@@ -26,10 +27,7 @@ fn shape(vector: bool) -> &'static str {
 ///
 /// # Errors
 /// All that does not fit, each with the port, what the code declares, what the model says, and what to do.
-pub fn agree(
-    instance: &PlannedInstance,
-    declared: Option<&[PortDeclaration]>,
-) -> Result<Vec<PortInfo>, String> {
+pub fn agree(instance: &PlannedInstance, declared: Option<&[PortDeclaration]>) -> Result<Vec<PortInfo>, Fault> {
     let mut ports: Vec<PortInfo> = instance.ports.iter().map(PortInfo::from).collect();
     let Some(declared) = declared else {
         return Ok(ports);
@@ -37,7 +35,11 @@ pub fn agree(
     let mut wrong = Vec::new();
     for (i, port) in declared.iter().enumerate() {
         if declared[..i].iter().any(|earlier| earlier.name == port.name) {
-            wrong.push(format!("the code declares the port \"{}\" twice; remove one of them", port.name));
+            wrong.push(fault!(
+                PORT_DECLARED_TWICE,
+                "the code declares the port \"{}\" twice; remove one of them",
+                port.name
+            ));
             continue;
         }
         match instance.ports.iter().position(|known| *known.name == *port.name) {
@@ -59,7 +61,8 @@ pub fn agree(
     for port in instance.ports.iter().filter(|port| port.connected && !port.implicit) {
         if !declared.iter().any(|known| *known.name == *port.name) {
             let known: Vec<&str> = declared.iter().map(|port| port.name.as_str()).collect();
-            wrong.push(format!(
+            wrong.push(fault!(
+                PORTS_DO_NOT_FIT,
                 "the model joins a conduit to the port \"{}\" ({}), which the code does not declare (it declares {}); \
                  correct the port's name in the model, or declare it in the code",
                 port.name,
@@ -71,10 +74,11 @@ pub fn agree(
             ));
         }
     }
-    if wrong.is_empty() {
+    let Some(first) = wrong.first() else {
         return Ok(ports);
-    }
-    Err(format!("the ports of {} do not fit its model: {}", instance.name, wrong.join("; also, ")))
+    };
+    let all = wrong.iter().map(Fault::text).collect::<Vec<_>>().join("; also, ");
+    Err(fault!(PORTS_DO_NOT_FIT, "the ports of {} do not fit its model: {all}", instance.name).caused_by(first))
 }
 
 /// Whether the ports of a rank have slots where those at the other ends of its conduits have slots, as far as
@@ -89,7 +93,7 @@ pub fn agree_with_peers<'a>(
     rank: RankId,
     slotted: &'a [bool],
     registered: impl Fn(RankId) -> Option<&'a [bool]>,
-) -> Result<(), String> {
+) -> Result<(), Fault> {
     let has_slots = |end: End, slotted: &[bool]| slotted.get(end.port as usize) == Some(&true);
     for (own, peer) in wiring.ends(plan, rank) {
         if own.slot.is_some() || peer.slot.is_some() {
@@ -100,7 +104,8 @@ pub fn agree_with_peers<'a>(
         };
         let (ours, theirs) = (has_slots(own, slotted), has_slots(peer, others));
         if ours != theirs {
-            return Err(format!(
+            return Err(fault!(
+                VECTOR_AND_SCALAR,
                 "{} declares {}, but it is joined to {} of {}; declare both with \"[]\" (then the sender \
                  sets the number of slots), or neither",
                 wiring.end_name(plan, own),
@@ -113,17 +118,19 @@ pub fn agree_with_peers<'a>(
     Ok(())
 }
 
-fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
+fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<Fault> {
     let name = &model.name;
     let Some(declared) = Operator::from_name(&code.operator) else {
-        return Some(format!(
+        return Some(fault!(
+            PORTS_DO_NOT_FIT,
             "the code declares \"{name}\" with an operator \"{}\", which there is not",
             code.operator
         ));
     };
     if model.operator == Operator::None {
         if model.connected && model.sends != declared.sends() {
-            return Some(format!(
+            return Some(fault!(
+                PORTS_DO_NOT_FIT,
                 "the code declares the port \"{name}\" with the operator {}, but in the model it {}; correct one of \
                  them",
                 declared.name(),
@@ -131,7 +138,8 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
             ));
         }
     } else if model.operator != declared {
-        return Some(format!(
+        return Some(fault!(
+            PORTS_DO_NOT_FIT,
             "the code declares the port \"{name}\" with the operator {}, but the model says {}; make them the same",
             declared.name(),
             model.operator.name()
@@ -143,7 +151,8 @@ fn differs(model: &PlannedPort, code: &PortDeclaration) -> Option<String> {
         } else {
             format!("declare it as \"{name}[]\", or correct the multiplicities in the model")
         };
-        return Some(format!(
+        return Some(fault!(
+            PORTS_DO_NOT_FIT,
             "the code declares \"{name}\" as {}, but the conduits of the model make it {}; {advice}",
             shape(code.vector),
             shape(model.vector)

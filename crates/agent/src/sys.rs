@@ -1,6 +1,7 @@
 //! What the agent asks of the system about processes, chance and events; the only unsafe part.
 
 use crate::outcome::Exit;
+use ligament_catalogue::{fault, Fault};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::process::{pidfd_open, pidfd_send_signal, waitid, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::rand::{getrandom, GetRandomFlags};
@@ -8,12 +9,12 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
 /// 128 bits of chance, as text.
-pub fn random_hex() -> Result<String, String> {
+pub fn random_hex() -> Result<String, Fault> {
     let mut bytes = [0u8; 16];
-    let got =
-        getrandom(&mut bytes[..], GetRandomFlags::empty()).map_err(|error| format!("getrandom: {error}"))?;
+    let got = getrandom(&mut bytes[..], GetRandomFlags::empty())
+        .map_err(|error| fault!(CANNOT_WATCH, "getrandom: {error}"))?;
     if got != bytes.len() {
-        return Err("getrandom gave too little".into());
+        return Err(fault!(CANNOT_WATCH, "getrandom gave too little"));
     }
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,6 +1,7 @@
 //! Whether the files that programs name are on this machine, and can be started as they are named.
 
 use crate::scripts::{first_line, language, script_of, Found, Language};
+use ligament_catalogue::Code;
 use ligament_model::{nearest, BaseEnv, Configuration, Problem, Program};
 use rustix::fs::{access, Access};
 use std::collections::HashSet;
@@ -19,7 +20,7 @@ pub(crate) fn check(config: &Configuration, problems: &mut Vec<Problem>) {
             let path = program.beside_file(environment);
             if !path.join("bin/python").exists() {
                 problems.push(Problem::error(
-                    "missing-virtual-env",
+                    Code::MISSING_VIRTUAL_ENV,
                     &program.at,
                     format!("\"{environment}\" is not a Python virtual environment on this machine"),
                     format!("make it with \"python3 -m venv {}\", or correct the path", path.display()),
@@ -56,11 +57,11 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             "build it, or correct the path; a path is relative to the file that names it".to_owned()
         });
         let message = format!("the executable \"{executable}\" of \"{}\" is not there{shown}", program.name);
-        return report("missing-executable", message, advice);
+        return report(Code::MISSING_EXECUTABLE, message, advice);
     };
     if metadata.is_dir() {
         let message = format!("the executable \"{executable}\" of \"{}\" is a directory{shown}", program.name);
-        return report("not-executable", message, "name the program in it".to_owned());
+        return report(Code::NOT_EXECUTABLE, message, "name the program in it".to_owned());
     }
     let script = language(&path);
     if access(&path, Access::EXEC_OK).is_err() {
@@ -73,7 +74,7 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             }
             _ => format!("run \"chmod +x {}\"", path.display()),
         };
-        return report("not-executable", message, advice);
+        return report(Code::NOT_EXECUTABLE, message, advice);
     }
     match (first_line(&path), script) {
         (Some(line), _) => {
@@ -83,7 +84,7 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
                     program.name,
                     line.trim_end()
                 );
-                report("not-executable", message, advice);
+                report(Code::NOT_EXECUTABLE, message, advice);
             }
         }
         (None, Some(language)) => {
@@ -91,7 +92,7 @@ fn file(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
                 "\"{executable}\" of \"{}\" is a {} script, and its first line does not say what runs it{shown}",
                 program.name, language.name
             );
-            report("not-executable", message, by_interpreter(language, executable));
+            report(Code::NOT_EXECUTABLE, message, by_interpreter(language, executable));
         }
         (None, None) => {}
     }
@@ -158,7 +159,12 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
         executable.split_once(' ').filter(|(first, _)| in_path(program, first).is_some())
     {
         let advice = format!("write \"executable: {first}\" and \"args: [{}]\"", words(rest));
-        return problems.push(Problem::error("missing-executable", &program.executable_at, message, advice));
+        return problems.push(Problem::error(
+            Code::MISSING_EXECUTABLE,
+            &program.executable_at,
+            message,
+            advice,
+        ));
     }
     // What was meant is most often the file beside the model.
     let beside = program.beside_file(executable);
@@ -189,7 +195,7 @@ fn command(program: &Program, executable: &str, problems: &mut Vec<Problem>) {
             })
             .unwrap_or_else(|| "install it, or write the path to it (with a \"/\" in it)".to_owned()),
     };
-    problems.push(Problem::error("missing-executable", &program.executable_at, message, advice));
+    problems.push(Problem::error(Code::MISSING_EXECUTABLE, &program.executable_at, message, advice));
 }
 
 /// The arguments of what runs a script.
@@ -203,7 +209,7 @@ fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, proble
             let [only] = arguments else { return };
             if only.starts_with("--") && only.contains(' ') && !only.contains('=') || is_option_and_more(only) {
                 problems.push(Problem::warning(
-                    "one-argument",
+                    Code::ONE_ARGUMENT,
                     &program.args_at,
                     format!(
                         "\"{only}\" is a single argument of \"{}\", although it has several words",
@@ -214,7 +220,7 @@ fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, proble
             }
         }
         Found::SeveralWords(i) => report(
-            "one-argument",
+            Code::ONE_ARGUMENT,
             format!(
                 "\"{}\" is a single argument of \"{}\", and {executable} has no such option",
                 arguments[i], program.name
@@ -234,7 +240,7 @@ fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, proble
                     "\"{script}\" is a single argument of \"{}\", and no file has this name{shown}",
                     program.name
                 );
-                return report("one-argument", message, format!("write args: [{}]", words(script)));
+                return report(Code::ONE_ARGUMENT, message, format!("write args: [{}]", words(script)));
             }
             let ending = path.extension().map(ToOwned::to_owned);
             let alike = similar(&path, |path| path.is_file() && path.extension() == ending.as_deref());
@@ -250,7 +256,7 @@ fn arguments(program: &Program, executable: &str, staged: &HashSet<&str>, proble
                 "the script \"{script}\" that {executable} is to run for \"{}\" is not there{shown}",
                 program.name
             );
-            report("missing-script", message, advice);
+            report(Code::MISSING_SCRIPT, message, advice);
         }
     }
 }

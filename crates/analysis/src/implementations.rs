@@ -1,6 +1,7 @@
 //! Whether components have implementations, and whether the ports of both agree.
 
 use crate::{CheckOptions, Given};
+use ligament_catalogue::Code;
 use ligament_model::{nearest, Component, Configuration, Identifier, Model, Ports, Problem, Reference};
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ pub(crate) fn check(
 ) {
     for name in config.programs.keys().filter(|name| config.models.contains_key(*name)) {
         problems.push(Problem::error(
-            "duplicate-name",
+            Code::DUPLICATE_NAME,
             &config.programs[name].at,
             format!("\"{name}\" is the name of a program and of a model"),
             "rename one of them",
@@ -33,7 +34,7 @@ fn without(component: &Component, options: &CheckOptions, problems: &mut Vec<Pro
         return;
     }
     problems.push(Problem::error(
-        "missing-implementation",
+        Code::MISSING_IMPLEMENTATION,
         &component.at,
         format!("the component \"{}\" has no implementation", component.name),
         "add \"implementation: name\" with the name of a program or model",
@@ -88,7 +89,7 @@ fn unknown(
         None => format!("define a program \"{name}\" in this file, or import it"),
     };
     Problem::error(
-        "unknown-implementation",
+        Code::UNKNOWN_IMPLEMENTATION,
         &component.implementation_at,
         format!("there is no program or model \"{name}\", which is to implement \"{}\"", component.name),
         advice,
@@ -113,7 +114,7 @@ fn compare(
                     }
                 };
                 problems.push(Problem::error(
-                    "port-not-implemented",
+                    Code::PORT_NOT_IMPLEMENTED,
                     &port.at,
                     format!(
                         "the component \"{}\" has a port \"{}\" that its implementation \"{implementation}\" \
@@ -125,7 +126,7 @@ fn compare(
             }
             Some(other) if other.operator != port.operator || other.timeline != port.timeline => {
                 problems.push(Problem::error(
-                    "port-differs",
+                    Code::PORT_DIFFERS,
                     &port.at,
                     format!(
                         "the port \"{}\" is one of {} here, and of {} in the implementation \

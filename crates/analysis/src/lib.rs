@@ -16,6 +16,7 @@ mod startup;
 pub use notyet::Ignorable;
 pub use report::Report;
 
+use ligament_catalogue::Code;
 use ligament_model::{
     check_structure, read_file, At, Configuration, FileModules, Identifier, LigamentOptions, Modules, Problem,
     Reference, SettingValue, Version,
@@ -119,18 +120,18 @@ pub fn check_configuration(config: Configuration, options: &CheckOptions) -> Rep
 }
 
 /// Problems after which there is nothing that could be checked further.
-fn config_is_missing(code: &str) -> bool {
+fn config_is_missing(code: Code) -> bool {
     matches!(
         code,
-        "yaml-syntax"
-            | "cannot-read-file"
-            | "not-utf8"
-            | "not-a-model"
-            | "file-too-large"
-            | "too-deep"
-            | "alias-expansion"
-            | "bad-alias"
-            | "unknown-tag"
+        Code::YAML_SYNTAX
+            | Code::CANNOT_READ_FILE
+            | Code::NOT_UTF8
+            | Code::NOT_A_MODEL
+            | Code::FILE_TOO_LARGE
+            | Code::TOO_DEEP
+            | Code::ALIAS_EXPANSION
+            | Code::BAD_ALIAS
+            | Code::UNKNOWN_TAG
     )
 }
 
@@ -167,7 +168,7 @@ fn finish(
         if problems.is_empty() {
             let at = At { file: first_file, line: 1, column: 1 };
             problems.push(Problem::error(
-                "no-model",
+                Code::NO_MODEL,
                 &at,
                 "there is no model in this file",
                 "add a \"models:\" section, or give the file that has the model as well",

@@ -1,6 +1,7 @@
 //! Whether what the model calls light are programs that can run many instances in one process.
 
 use crate::CheckOptions;
+use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, Problem, Reference};
 
 pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
@@ -14,7 +15,7 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
         let execution_model = config.execution_model_of(program);
         if execution_model.is_mpi() {
             problems.push(Problem::error(
-                "light-mpi",
+                Code::LIGHT_MPI,
                 at,
                 format!(
                     "\"{name}\" is an MPI program ({}), so it cannot be light: all instances of a light program share \
@@ -29,7 +30,7 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
 
 fn unknown(config: &Configuration, name: &Reference, at: &ligament_model::At) -> Problem {
     Problem::error(
-        "unknown-light",
+        Code::UNKNOWN_LIGHT,
         at,
         format!("\"{name}\" is called light, and there is no such program"),
         known_programs(config, name),

@@ -2,6 +2,7 @@
 
 use crate::light::known_programs;
 use crate::CheckOptions;
+use ligament_catalogue::Code;
 use ligament_model::{At, Configuration, ExecutionModel, Problem, Reference};
 
 pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &mut Vec<Problem>) {
@@ -15,7 +16,7 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
             Some(program) if key == "mpich" && program.execution_model != ExecutionModel::Direct => {
                 let own = program.execution_model.name();
                 problems.push(Problem::error(
-                    "started-in-two-ways",
+                    Code::STARTED_IN_TWO_WAYS,
                     at,
                     format!("\"{name}\" is started by MPICH here, and its execution_model is {own}"),
                     "remove one of them",
@@ -23,7 +24,7 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
             }
             Some(program) if key == "mpirun" && !config.execution_model_of(program).is_mpi() => {
                 problems.push(Problem::error(
-                    "mpirun-for-nothing",
+                    Code::MPIRUN_FOR_NOTHING,
                     at,
                     format!(
                         "a command is named that starts \"{name}\" with MPI, and \"{name}\" is no MPI program"
@@ -38,5 +39,5 @@ pub(crate) fn check(config: &Configuration, options: &CheckOptions, problems: &m
 
 fn unknown(config: &Configuration, key: &str, name: &Reference, at: &At) -> Problem {
     let message = format!("\"{name}\" stands under \"{key}:\", and there is no such program");
-    Problem::error("unknown-mpi-program", at, message, known_programs(config, name))
+    Problem::error(Code::UNKNOWN_MPI_PROGRAM, at, message, known_programs(config, name))
 }

@@ -2,6 +2,7 @@
 //! other results than the model says. What changes no message can be ignored, if the user says so.
 
 use crate::{CheckOptions, Given};
+use ligament_catalogue::Code;
 use ligament_model::{
     At, Configuration, ExecutionModel, FlatComponent, FlatModel, Problem, Reference, Resources, WaitMode,
 };
@@ -53,7 +54,7 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
     if !config.checkpoints.is_empty() {
         found.ignorable(
             Ignorable::Checkpoints,
-            "checkpoints-not-yet",
+            Code::CHECKPOINTS_NOT_YET,
             &config.checkpoints.at,
             "the model asks for checkpoints, and this version cannot save the state of a run yet".to_owned(),
             "remove the section",
@@ -62,7 +63,7 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
     if let Some((name, resume)) = config.resume.first() {
         found.ignorable(
             Ignorable::Resume,
-            "resume-not-yet",
+            Code::RESUME_NOT_YET,
             &resume.at,
             format!(
                 "\"{name}\" is to resume from \"{}\", and this version cannot resume a run yet",
@@ -75,7 +76,7 @@ pub(crate) fn check_configuration(config: &Configuration, options: &CheckOptions
     if let Some(mode) = ligament.wait.filter(|mode| *mode != WaitMode::Auto) {
         found.ignorable(
             Ignorable::Wait,
-            "wait-not-yet",
+            Code::WAIT_NOT_YET,
             &ligament.wait_at,
             format!("instances are to wait by \"{}\", and this version knows only \"auto\" yet", mode.name()),
             "write \"wait: auto\", or leave it out; only the speed depends on it",
@@ -102,7 +103,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// Notes what may be ignored: an error, or a warning if it is to be.
-    fn ignorable(&mut self, what: Ignorable, code: &'static str, at: &At, message: String, remedy: &str) {
+    fn ignorable(&mut self, what: Ignorable, code: Code, at: &At, message: String, remedy: &str) {
         self.problems.push(match self.options.ignore.contains(&what) {
             true => Problem::warning(code, at, message, "it is ignored, as you have asked"),
             false => {
@@ -120,7 +121,7 @@ fn filters(flat: &FlatModel, problems: &mut Vec<Problem>) {
             |end: &ligament_model::FlatEnd| format!("{}.{}", flat.components[end.component].name, end.port);
         let at = conduit.filters_at.as_deref().unwrap_or(&conduit.at);
         problems.push(Problem::error(
-            "filter-not-yet",
+            Code::FILTER_NOT_YET,
             at,
             format!(
                 "the conduit from \"{}\" to \"{}\" has the filter \"{}\", which this version cannot apply yet",
@@ -154,7 +155,7 @@ fn mpi(config: &Configuration, flat: &FlatModel, options: &CheckOptions, problem
             continue;
         }
         problems.push(Problem::error(
-            "mpi-nodes-not-yet",
+            Code::MPI_NODES_NOT_YET,
             &program.at,
             format!(
                 "the program \"{}\" is to run on {nodes} nodes, started by {}, which starts all processes of an instance on one \
@@ -206,7 +207,7 @@ fn timelines(config: &Configuration, flat: &FlatModel, found: &mut Found<'_>) {
                 "the port \"{}.{}\" is on the timeline {}, {cannot}",
                 component.name, port.name, port.timeline
             );
-            found.ignorable(Ignorable::Timelines, "timeline-not-yet", &port.at, message, remedy);
+            found.ignorable(Ignorable::Timelines, Code::TIMELINE_NOT_YET, &port.at, message, remedy);
         }
     }
     let mut used: HashSet<&Reference> = HashSet::new();
@@ -223,13 +224,13 @@ fn timelines(config: &Configuration, flat: &FlatModel, found: &mut Found<'_>) {
                 "the port \"{}\" of the model \"{name}\" is on the timeline {}, {cannot}",
                 port.name, port.timeline
             );
-            found.ignorable(Ignorable::Timelines, "timeline-not-yet", &port.at, message, remedy);
+            found.ignorable(Ignorable::Timelines, Code::TIMELINE_NOT_YET, &port.at, message, remedy);
         }
         if let Some(matching) = model.matching_timelines.first() {
             let message = format!("the model \"{name}\" says which timelines match, {cannot}");
             found.ignorable(
                 Ignorable::Timelines,
-                "timeline-not-yet",
+                Code::TIMELINE_NOT_YET,
                 &matching.at,
                 message,
                 "remove the section",

@@ -2,6 +2,7 @@
 
 use crate::executables::similar;
 use crate::Files;
+use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};
 use std::path::Path;
 
@@ -17,7 +18,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, files: Files, prob
                 "place the component, or one of its instances".to_owned(),
             ),
         };
-        problems.push(Problem::error("place-for-nobody", &place.at, message, advice));
+        problems.push(Problem::error(Code::PLACE_FOR_NOBODY, &place.at, message, advice));
     }
     stage(config, flat, files, problems);
 }
@@ -36,7 +37,7 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
             )),
         };
         if let Some((message, advice)) = nobodys {
-            problems.push(Problem::error("stage-for-nobody", &first.at, message, advice));
+            problems.push(Problem::error(Code::STAGE_FOR_NOBODY, &first.at, message, advice));
         }
         for input in inputs.iter().filter(|_| files == Files::MustExist) {
             let path = input.at.beside(&input.source);
@@ -59,7 +60,7 @@ fn stage(config: &Configuration, flat: &FlatModel, files: Files, problems: &mut 
                 }
             };
             problems.push(Problem::error(
-                "missing-input",
+                Code::MISSING_INPUT,
                 &input.at,
                 format!(
                     "the input \"{}\", which \"stage:\" is to put into the working directory of \"{name}\", {why}{looked_for}",

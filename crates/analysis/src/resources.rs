@@ -1,5 +1,6 @@
 //! Whether resources are asked for as programs need them, and for components that exist.
 
+use ligament_catalogue::Code;
 use ligament_model::{nearest, Configuration, FlatModel, Problem, Reference};
 use std::collections::HashSet;
 
@@ -20,7 +21,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             None => format!("write {}.component, with the model's name first", flat.name),
         };
         problems.push(Problem::warning(
-            "resources-for-nobody",
+            Code::RESOURCES_FOR_NOBODY,
             &requirements.at,
             format!("resources are asked for \"{name}\", which is no component of the model"),
             advice,
@@ -41,7 +42,7 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
         let model = execution_model.name();
         if is_mpi && !given {
             problems.push(Problem::error(
-                "missing-resources",
+                Code::MISSING_RESOURCES,
                 at,
                 format!(
                     "the component \"{}\" runs the MPI program \"{}\" ({model}), but nothing says with how many \
@@ -55,14 +56,14 @@ pub(crate) fn check(config: &Configuration, flat: &FlatModel, problems: &mut Vec
             ));
         } else if is_mpi && !resources.is_mpi() {
             problems.push(Problem::error(
-                "resources-mismatch",
+                Code::RESOURCES_MISMATCH,
                 at,
                 format!("\"{}\" is an MPI program ({model}), but threads are asked for it", program.name),
                 "write \"mpi_processes: n\" instead of \"threads: n\"",
             ));
         } else if !is_mpi && resources.is_mpi() && program.script.is_none() && model == "direct" {
             problems.push(Problem::error(
-                "resources-mismatch",
+                Code::RESOURCES_MISMATCH,
                 at,
                 format!(
                     "MPI processes are asked for \"{}\", which is not started as an MPI program",

@@ -1,5 +1,6 @@
 //! Whether settings have the types that programs expect, and whether anybody will ask for them.
 
+use ligament_catalogue::Code;
 use ligament_model::{
     nearest, Configuration, FlatComponent, FlatModel, Identifier, Part, Problem, Reference, SettingType,
     SettingValue, SupportedSetting,
@@ -129,14 +130,14 @@ fn mismatch(
             return;
         }
         problems.push(Problem::warning(
-            "setting-type",
+            Code::SETTING_TYPE,
             at,
             message,
             "it will be converted; write it with a decimal point to be exact, since MUSCLE 3 refuses it",
         ));
         return;
     }
-    problems.push(Problem::error("setting-type", at, message, type_advice(entry.value, wanted)));
+    problems.push(Problem::error(Code::SETTING_TYPE, at, message, type_advice(entry.value, wanted)));
 }
 
 fn type_advice(value: &SettingValue, wanted: SettingType) -> String {
@@ -199,7 +200,7 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
                     None => "remove it, or add it to the supported_settings of a program".to_owned(),
                 };
                 let message = format!("no program of the model knows the setting \"{name}\"");
-                problems.push(Problem::warning("unknown-setting", at, message, advice));
+                problems.push(Problem::warning(Code::UNKNOWN_SETTING, at, message, advice));
             }
             continue;
         }
@@ -215,7 +216,7 @@ fn unasked(config: &Configuration, flat: &FlatModel, problems: &mut Vec<Problem>
                     None => "remove it, or begin it with the name of a component".to_owned(),
                 };
                 problems.push(Problem::warning(
-                    "setting-for-nobody",
+                    Code::SETTING_FOR_NOBODY,
                     at,
                     format!("the setting \"{name}\" is for \"{path}\", which is no component of the model"),
                     advice,
@@ -244,7 +245,7 @@ fn for_component(
             false => format!("whose multiplicity is [{}]", shape.join(", ")),
         };
         problems.push(Problem::warning(
-            "setting-for-nobody",
+            Code::SETTING_FOR_NOBODY,
             at,
             format!(
                 "the setting \"{name}\" is for an instance that does not exist of \"{}\", {has}",
@@ -261,7 +262,7 @@ fn for_component(
             None => format!("it knows: {}", known.join(", ")),
         };
         problems.push(Problem::warning(
-            "unknown-setting",
+            Code::UNKNOWN_SETTING,
             at,
             format!("the program of \"{}\" does not know the setting \"{last}\"", component.name),
             advice,

@@ -1,6 +1,7 @@
 //! Whether every component can start: whether something leads to its receiving ports, and whether no
 //! component waits for itself before it has begun.
 
+use ligament_catalogue::Code;
 use ligament_model::{FlatModel, Operator, Problem};
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ pub(crate) fn check(flat: &FlatModel, problems: &mut Vec<Problem>) {
             ),
         };
         problems.push(Problem::error(
-            "waiting-circle",
+            Code::WAITING_CIRCLE,
             at,
             message,
             "let one of them receive on an S port, within its loop, or begin the circle elsewhere",
@@ -39,7 +40,7 @@ fn unconnected(flat: &FlatModel, problems: &mut Vec<Problem>) {
         for port in component.ports.values().filter(|p| p.operator.receives() && !p.inferred) {
             if !connected.contains(&(i, port.name.as_str())) {
                 problems.push(Problem::warning(
-                    "unconnected-port",
+                    Code::UNCONNECTED_PORT,
                     &port.at,
                     format!("no conduit leads to \"{}.{}\" ({})", component.name, port.name, port.operator),
                     "add one, or make sure that the program can do without",

@@ -48,6 +48,7 @@ fn every_message_has_a_place_and_advice() {
             assert!(!problem.advice.is_empty(), "{problem}");
             assert!(!problem
                 .code
+                .name()
                 .contains(|c: char| !(c.is_ascii_lowercase() || c == '-' || c.is_ascii_digit())));
         }
     }

@@ -46,7 +46,7 @@ fn what_cannot_be_done_yet_is_refused_by_name() {
         let errors: Vec<_> = report.problems.iter().filter(|problem| problem.is_error()).collect();
         assert!(!errors.is_empty(), "{}", path.display());
         for problem in errors {
-            assert!(problem.code.ends_with("-not-yet") || problem.code == "no-model", "{problem}");
+            assert!(problem.code.name().ends_with("-not-yet") || problem.code == "no-model", "{problem}");
             assert!(problem.line > 0 && !problem.advice.is_empty(), "{problem}");
         }
     }
@@ -57,14 +57,15 @@ fn what_changes_no_message_can_be_left_out_and_is_a_warning_then() {
     let all = CheckOptions { ignore: everything(), ..options() };
     for path in models() {
         let report = checked(&path, &all);
-        for problem in report.problems.iter().filter(|problem| problem.code.ends_with("-not-yet")) {
-            let can = !matches!(problem.code, "filter-not-yet" | "mpi-nodes-not-yet");
+        for problem in report.problems.iter().filter(|problem| problem.code.name().ends_with("-not-yet")) {
+            let can = !matches!(problem.code.name(), "filter-not-yet" | "mpi-nodes-not-yet");
             assert_eq!(can, !problem.is_error(), "{problem}");
         }
     }
     let resume = CheckOptions { ignore: [Ignorable::Resume].into(), ..options() };
     let report = checked(&folder().join("v01_checkpoints.ymmsl"), &resume);
-    let errors: Vec<_> = report.problems.iter().filter(|problem| problem.is_error()).map(|p| p.code).collect();
+    let errors: Vec<_> =
+        report.problems.iter().filter(|problem| problem.is_error()).map(|p| p.code.name()).collect();
     assert_eq!(errors, ["checkpoints-not-yet"]);
     for name in Ignorable::NAMES {
         assert_eq!(Ignorable::from_name(name).unwrap().name(), *name);
@@ -77,7 +78,7 @@ fn of_text(text: &str, options: &CheckOptions) -> Vec<&'static str> {
     ligament_analysis::check_configuration(read.configuration, options)
         .problems
         .iter()
-        .map(|p| p.code)
+        .map(|p| p.code.name())
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! Arrays at the border: the caller's own, lent for one call, and views of received ones.
 
+use crate::misuse::Misuse;
 use crate::options::{dtype, lig_dtype_code, lig_order_code, order, order_code};
 use crate::status::{name, null};
 use ligament_instance::{Array, ArrayKind, ArrayRef, DType, Error, Order, PlainArray};
@@ -216,14 +217,12 @@ pub(crate) unsafe fn plain<'a>(array: *const lig_array) -> Option<ArrayRef<'a>> 
 
 #[cold]
 fn reserved(value: u32) -> Error {
-    Error::Usage(format!(
-        "the member `reserved` of lig_array is {value}; set all that you do not use to zero, by `lig_array a = {{0}}`"
-    ))
+    Misuse::Reserved { value }.into()
 }
 
 #[cold]
 pub(crate) fn too_many_dims(ndim: u32) -> Error {
-    Error::Usage(format!("an array has at most {LIG_MAX_DIMS} dimensions, not {ndim}"))
+    Misuse::TooManyDims { most: LIG_MAX_DIMS, ndim }.into()
 }
 
 /// A process has no more memory than this, bytes: the system gives no addresses above it unasked. Who says that he has more
@@ -244,8 +243,7 @@ fn contiguous(dtype: DType, shape: &[u64]) -> Option<usize> {
 
 /// As `contiguous`, or what is wrong.
 pub(crate) fn nbytes(dtype: DType, shape: &[u64]) -> Result<usize, Error> {
-    contiguous(dtype, shape)
-        .ok_or_else(|| Error::Usage(format!("an array of shape {shape:?} does not fit any memory")))
+    contiguous(dtype, shape).ok_or_else(|| Misuse::TooLarge { shape: shape.to_vec() }.into())
 }
 
 /// An array of the caller's to be sent. `described` keeps what the result borrows.
@@ -293,8 +291,6 @@ fn reach(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(usize, usize),
     }
     match (low, low.saturating_add(high)) {
         (low, span) if span <= i128::from(ALL_MEMORY) => Ok((low as usize, span as usize)),
-        _ => Err(Error::Usage(format!(
-            "an array of shape {shape:?} with byte strides {strides:?} does not fit any memory"
-        ))),
+        _ => Err(Misuse::TooWide { shape: shape.to_vec(), strides: strides.to_vec() }.into()),
     }
 }

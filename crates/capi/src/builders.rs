@@ -1,11 +1,12 @@
 //! Building values to send: lists and maps of values, arrays in them, settings.
 
 use crate::array::{describe, lent, lig_array};
+use crate::misuse::Misuse;
 use crate::options::lig_bool;
 use crate::send::bytes;
 use crate::status::{guard, guard_or, lig_error, lig_status, name, null, out};
 use crate::values::{lig_value, tree};
-use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, Settings, Value, ValueRef};
+use ligament_instance::{settings_from_value, Array, ArrayMeta, Error, Kind, Settings, Value, ValueRef};
 use ligament_wire::Bytes;
 use ligament_wire::{decode_body, Encoder, Limits, SettingValue, MAX_DEPTH};
 use std::collections::hash_map::Entry;
@@ -69,9 +70,7 @@ impl Built {
         // What was replaced in a map may have been what made it deep.
         let inside = if item.height < MAX_DEPTH { item.height } else { height(&item.value) };
         if inside >= MAX_DEPTH {
-            return Err(Error::Usage(format!(
-                "a value lies inside more than {MAX_DEPTH} lists and maps; send flatter values"
-            )));
+            return Err(Misuse::TooDeep { most: MAX_DEPTH }.into());
         }
         self.height = self.height.max(1 + inside);
         Ok(())
@@ -220,13 +219,13 @@ pub unsafe extern "C" fn lig_value_new_array(
 
 /// The value as its receiver would have it: the codec knows how to gather strided elements.
 fn gathered(value: &ValueRef<'_>) -> Result<Value, Error> {
-    let usage = |error: ligament_wire::WireError| Error::Usage(error.to_string());
+    let usage = |error: ligament_wire::WireError| Error::other(Kind::Usage, error);
     let mut encoder = Encoder::new();
     let plan = encoder.plan(value).map_err(usage)?;
     let length = plan.body_len() as usize;
     let mut body = Vec::new();
     let room = body.try_reserve_exact(length);
-    room.map_err(|_| Error::OutOfMemory(format!("there is no memory for a copy of {length} bytes")))?;
+    room.map_err(|_| Misuse::NoCopy { length })?;
     body.resize(length, 0);
     plan.write_body(&mut body);
     decode_body(plan.parts(), body.into(), &Limits::default()).map_err(usage)
@@ -249,9 +248,7 @@ pub unsafe extern "C" fn lig_value_new_array_borrowed(
         place.write(std::ptr::null_mut());
         let (described, array) = unsafe { describe(array) }?;
         if !array.strides.is_null() {
-            return Err(Error::Usage(
-                "an array with strides cannot be borrowed; use lig_value_new_array".into(),
-            ));
+            return Err(Misuse::BorrowedStrides.into());
         }
         let array = unsafe { lent(&described, array) }?;
         // SAFETY: the caller promises that the memory outlives the value and all that share it.
@@ -262,7 +259,7 @@ pub unsafe extern "C" fn lig_value_new_array_borrowed(
             strides: None,
         });
         let array = Array::new(array.dtype, array.shape, array.order, Bytes::from_static(data), meta);
-        place.write(give_leaf(Value::Array(array.map_err(|error| Error::Usage(error.to_string()))?)));
+        place.write(give_leaf(Value::Array(array.map_err(|error| Error::other(Kind::Usage, error))?)));
         Ok(())
     })
 }
@@ -282,11 +279,9 @@ pub extern "C" fn lig_value_new_map() -> *mut lig_value {
 /// Takes an item that is to go into `container`.
 unsafe fn taken(container: *mut lig_value, item: *mut lig_value) -> Result<Built, Error> {
     if !item.is_null() && item == container {
-        return Err(Error::Usage("a value cannot be put into itself".into()));
+        return Err(Misuse::IntoItself.into());
     }
-    unsafe { take(item) }.ok_or_else(|| {
-        Error::Usage("the item is NULL; was it text that is not UTF-8, or too large for the memory?".into())
-    })
+    unsafe { take(item) }.ok_or_else(|| Misuse::NoItem.into())
 }
 
 /// Puts an item at the end of a list. The item belongs to the list from now on, and is freed if there is an error. No value
@@ -304,7 +299,7 @@ pub unsafe extern "C" fn lig_value_append(
         let item = unsafe { taken(list, item) }?;
         let list = unsafe { growing(list, "list") }?;
         if !matches!(list.value, Value::List(_)) {
-            return Err(Error::Usage("the value to append to is not a list".into()));
+            return Err(Misuse::NoList.into());
         }
         list.hold(&item)?;
         if let Value::List(items) = &mut list.value {
@@ -331,7 +326,7 @@ pub unsafe extern "C" fn lig_value_set(
         let key = unsafe { name(key, "key") }?;
         let map = unsafe { growing(map, "map") }?;
         if !matches!(map.value, Value::Map(_)) {
-            return Err(Error::Usage("the value to set a key in is not a map".into()));
+            return Err(Misuse::NoMap.into());
         }
         map.hold(&item)?;
         let place = map.place(key);
@@ -360,7 +355,7 @@ pub unsafe extern "C" fn lig_value_new_settings(
         let place = unsafe { out(settings, "settings") }?;
         place.write(std::ptr::null_mut());
         let Value::Map(entries) = unsafe { tree(map) }? else {
-            return Err(Error::Usage("settings are made from a map".into()));
+            return Err(Misuse::NoMapOfSettings.into());
         };
         place.write(give_leaf(settings_of(entries)?));
         Ok(())
@@ -372,7 +367,7 @@ fn settings_of(entries: &[(String, Value)]) -> Result<Value, Error> {
         .iter()
         .map(|(name, value)| match setting(value) {
             Some(setting) => Ok((name.clone(), setting)),
-            None => Err(Error::Usage(format!("what is under \"{name}\" cannot be a setting"))),
+            None => Err(Misuse::NoSetting { name: name.clone() }),
         })
         .collect::<Result<_, _>>()?;
     Ok(Value::Settings(entries))
@@ -388,11 +383,7 @@ pub(crate) unsafe fn overlay(value: *const lig_value) -> Result<Settings, Error>
         Value::Map(entries) => settings_from_value(&settings_of(entries)?),
         other => settings_from_value(other),
     };
-    settings.ok_or_else(|| {
-        Error::Usage(
-            "the overlay of a message must be settings, or a map with the names of settings as its keys".into(),
-        )
-    })
+    settings.ok_or_else(|| Misuse::NoOverlay.into())
 }
 
 /// A plain value as a setting.

@@ -1,6 +1,7 @@
 //! The instance's life: joining the run, the reuse loop, logging, the end.
 
 use crate::message::MessagePool;
+use crate::misuse::Misuse;
 use crate::options::{lig_bool, lig_log_level, lig_log_level_code, operator, read, SizePrefixed};
 use crate::ports::lig_port;
 use crate::send::SpareLoans;
@@ -74,9 +75,8 @@ impl DerefMut for InUse<'_> {
 impl lig_instance {
     /// A handle for the instance at `current`.
     pub(crate) fn of(core: &Instance, current: *mut Instance, owned: bool) -> Result<lig_instance, Error> {
-        let terminated = |text: &str| {
-            CString::new(text).map_err(|_| Error::System(format!("there is a NUL in the name {text:?}")))
-        };
+        let terminated =
+            |text: &str| CString::new(text).map_err(|_| Misuse::NulInName { name: text.to_owned() });
         Ok(lig_instance {
             name: terminated(core.name())?,
             run: terminated(core.run_name())?,
@@ -224,10 +224,7 @@ pub(crate) fn flags(given: u64) -> Result<Flags, Error> {
     let overlay = lig_instance_flag::LIG_DONT_APPLY_OVERLAY as u64;
     match given & !overlay {
         0 => Ok(Flags { dont_apply_overlay: given & overlay != 0 }),
-        unknown => Err(Error::Usage(format!(
-            "there are no flags {unknown:#x} in Ligament {}; take members of lig_instance_flag",
-            env!("CARGO_PKG_VERSION")
-        ))),
+        unknown => Err(Misuse::NewerFlags { unknown }.into()),
     }
 }
 
@@ -251,7 +248,7 @@ pub(crate) unsafe fn declared(options: &lig_instance_options) -> Result<Option<P
     if options.ports.is_null() {
         return match options.port_count {
             0 => Ok(None),
-            count => Err(Error::Usage(format!("ports is NULL, but port_count is {count}"))),
+            count => Err(Misuse::NoPorts { count }.into()),
         };
     }
     let mut ports = Ports::new();
@@ -275,9 +272,7 @@ pub unsafe extern "C" fn lig_instance_free(instance: *mut lig_instance) {
     guard_or((), || {
         let Ok(handle) = (unsafe { handle(instance) }) else { return };
         if handle.running.load(Ordering::Relaxed) {
-            return complain(
-                &"lig_instance_free was called by a function of the instance's own submodel; nothing is freed",
-            );
+            return complain(&Misuse::FreedWithin);
         }
         match handle.turn.enter(&Call("lig_instance_free")) {
             // Nobody else can begin a call any more.
@@ -402,9 +397,7 @@ fn log_level(code: lig_log_level_code) -> Result<LogLevel, Error> {
         _ if code == lig_log_level::LIG_LOG_WARNING as i32 => Ok(LogLevel::Warning),
         _ if code == lig_log_level::LIG_LOG_ERROR as i32 => Ok(LogLevel::Error),
         _ if code == lig_log_level::LIG_LOG_CRITICAL as i32 => Ok(LogLevel::Critical),
-        _ => Err(Error::Usage(format!(
-            "there is no log level {code}; take LIG_LOG_DEBUG (0) to LIG_LOG_CRITICAL (4)"
-        ))),
+        _ => Err(Misuse::NoLogLevel { code }.into()),
     }
 }
 

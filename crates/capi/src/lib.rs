@@ -27,3 +27,4 @@ mod builders;
 mod submodel;
 
 mod light;
+mod misuse;

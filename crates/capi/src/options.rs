@@ -1,5 +1,6 @@
 //! Types that cross the border by value: enumerations, times, options.
 
+use crate::misuse::Misuse;
 use crate::status::null;
 use crate::values::lig_value;
 use ligament_instance::{DType, Error, Operator, Order, Times, Wait};
@@ -216,8 +217,8 @@ impl lig_receive_options {
         if self.timeout == f64::INFINITY {
             return Ok(Wait::Forever);
         }
-        let time = Duration::try_from_secs_f64(self.timeout)
-            .map_err(|_| Error::Usage(format!("a timeout cannot be {} s", self.timeout)))?;
+        let time =
+            Duration::try_from_secs_f64(self.timeout).map_err(|_| Misuse::Timeout { seconds: self.timeout })?;
         Ok(Wait::AtMost(time))
     }
 }
@@ -288,10 +289,7 @@ const LARGEST: usize = 4096;
 #[cold]
 unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -> Result<Given<'a, T>, Error> {
     if !(size_of::<usize>()..=LARGEST).contains(&size) {
-        return Err(Error::Usage(format!(
-            "the first member of {name} must be its size; set it to sizeof({name}), it is {size}",
-            name = T::NAME
-        )));
+        return Err(Misuse::OptionsSize { name: T::NAME, size }.into());
     }
     // What a newer header has that we do not know may stand there only unused: ignoring it would do something else
     // than was asked for.
@@ -299,12 +297,7 @@ unsafe fn read_other_size<'a, T: SizePrefixed>(options: *const T, size: usize) -
     // SAFETY: the caller has `size` bytes.
     let rest = unsafe { std::slice::from_raw_parts(options.cast::<u8>().add(size - unknown), unknown) };
     if rest.iter().any(|&byte| byte != 0) {
-        return Err(Error::Usage(format!(
-            "this program was built for a newer Ligament and sets members of {name} that version {version} does not \
-             know; use the newer library, or leave them zero (is `size` sizeof({name})?)",
-            name = T::NAME,
-            version = env!("CARGO_PKG_VERSION"),
-        )));
+        return Err(Misuse::NewerMembers { name: T::NAME }.into());
     }
     // SAFETY: zero is a value (trait); of a larger struct only what we know is copied, of a smaller one all.
     unsafe {
@@ -334,7 +327,7 @@ pub(crate) fn dtype(code: lig_dtype_code) -> Result<DType, Error> {
 
 #[cold]
 fn no_such_dtype(code: lig_dtype_code) -> Error {
-    Error::Usage(format!("there is no element type {code}; take one of lig_dtype, such as LIG_FLOAT64"))
+    Misuse::NoDtype { code }.into()
 }
 
 #[inline(always)]
@@ -348,7 +341,7 @@ pub(crate) fn order(code: lig_order_code) -> Result<Order, Error> {
 
 #[cold]
 fn no_such_order(code: lig_order_code) -> Error {
-    Error::Usage(format!("there is no order {code}; take LIG_ROW_MAJOR or LIG_COLUMN_MAJOR"))
+    Misuse::NoOrder { code }.into()
 }
 
 /// The code of an order.
@@ -366,8 +359,6 @@ pub(crate) fn operator(code: lig_operator_code) -> Result<Operator, Error> {
         _ if code == lig_operator::LIG_O_I as i32 => Ok(Operator::OI),
         _ if code == lig_operator::LIG_S as i32 => Ok(Operator::S),
         _ if code == lig_operator::LIG_O_F as i32 => Ok(Operator::OF),
-        _ => Err(Error::Usage(format!(
-            "there is no operator {code}; take LIG_F_INIT, LIG_O_I, LIG_S or LIG_O_F"
-        ))),
+        _ => Err(Misuse::NoOperator { code }.into()),
     }
 }

@@ -1,10 +1,11 @@
 //! Ports: declaring them, and asking how the model has connected them. Lists of names.
 
 use crate::instance::{lig_instance, used};
+use crate::misuse::Misuse;
 use crate::options::{lig_operator_code, operator};
 use crate::status::{guard, guard_or, lig_error, lig_status, name, out};
 use ligament_instance::{Call, Error};
-use std::ffi::{c_char, CString};
+use std::ffi::{c_char, CString, NulError};
 
 /// A port that a code has.
 #[repr(C)]
@@ -26,7 +27,7 @@ impl lig_names {
         let names = names.iter().map(|name| CString::new(name.as_str()));
         let names = names
             .collect::<Result<_, _>>()
-            .map_err(|error| Error::System(format!("there is a NUL in a name: {error}")))?;
+            .map_err(|error: NulError| Misuse::NulInNames { why: error.to_string() })?;
         Ok(Box::into_raw(Box::new(lig_names { names })))
     }
 }

@@ -3,6 +3,7 @@
 use crate::array::{describe, lig_array, nbytes};
 use crate::instance::{lig_instance, used};
 use crate::message::{free, lig_message};
+use crate::misuse::Misuse;
 use crate::options::{lig_bool, lig_receive_options, lig_times, read};
 use crate::status::{guard, lig_error, lig_status, name, null, out, port_name, wanted};
 use ligament_instance::{ArrayMut, Call, Error};
@@ -99,9 +100,7 @@ pub unsafe extern "C" fn lig_receive_into(
         let port = unsafe { port_name(port) }?;
         let (described, array) = unsafe { describe(into) }?;
         if !array.strides.is_null() {
-            return Err(Error::Usage(
-                "an array to receive into has no strides: its elements lie next to each other".into(),
-            ));
+            return Err(Misuse::StridesToReceiveInto.into());
         }
         let size = nbytes(described.dtype, described.shape)?;
         let data = match (size, array.data.is_null()) {
@@ -220,10 +219,10 @@ pub unsafe extern "C" fn lig_receive_any(
 /// `ports` is NULL, or has `count` entries that live for `'a`.
 unsafe fn slots<'a>(ports: *const lig_port_slot, count: usize) -> Result<Vec<(&'a str, Option<u32>)>, Error> {
     if ports.is_null() || count == 0 {
-        return Err(Error::Usage("there are no ports to wait for".into()));
+        return Err(Misuse::NothingToWaitFor.into());
     }
     if count > MAX_PORTS {
-        return Err(Error::Usage(format!("{count} ports are too many to wait for; {MAX_PORTS} are the most")));
+        return Err(Misuse::TooManyPorts { count, most: MAX_PORTS }.into());
     }
     // SAFETY: as the caller promises.
     let entries = unsafe { std::slice::from_raw_parts(ports, count) }.iter();

@@ -3,6 +3,7 @@
 use crate::array::{describe, lent, lig_array, plain, CallersArray, ALL_MEMORY, LIG_MAX_DIMS};
 use crate::builders::overlay;
 use crate::instance::{lig_instance, used, Own};
+use crate::misuse::Misuse;
 use crate::options::{dtype as element_type, lig_bool, lig_dtype_code, lig_send_options, read};
 use crate::status::{
     complain, guard, guard_or, lig_error, lig_status, name, null, out, port_name, wanted, NameInPlace,
@@ -221,9 +222,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const c_void, size: usize) -> Result<&'a [
     match (size, data.is_null()) {
         (0, _) => Ok(&[]),
         (_, true) => Err(null("data")),
-        _ if size as u64 > ALL_MEMORY => {
-            Err(Error::Usage(format!("{size} bytes do not fit any memory; was the size negative?")))
-        }
+        _ if size as u64 > ALL_MEMORY => Err(Misuse::AbsurdSize { size }.into()),
         _ => Ok(unsafe { std::slice::from_raw_parts(data.cast(), size) }),
     }
 }
@@ -261,13 +260,11 @@ impl Own {
     unsafe fn take_loan(&mut self, handle: *mut lig_loan, by: *const lig_instance) -> Result<Loan, Error> {
         // SAFETY: as the caller promises; one that was taken before is among the spare ones.
         if unsafe { (*handle).lender } != by {
-            return Err(Error::Usage(
-                "this loan is another instance's; send it with the one that lent it".into(),
-            ));
+            return Err(Misuse::LoanOfAnother.into());
         }
         // SAFETY: as above.
         let Some(loan) = (unsafe { &mut (*handle).loan }).take() else {
-            return Err(Error::Usage("this loan was sent or freed before".into()));
+            return Err(Misuse::LoanUsed.into());
         };
         // SAFETY: made by `Box::into_raw` in `give_loan`.
         let handle = unsafe { Box::from_raw(handle) };
@@ -329,7 +326,7 @@ pub unsafe extern "C" fn lig_loan_create_like(
         place.write(std::ptr::null_mut());
         let (described, array) = unsafe { describe(array) }?;
         if !array.strides.is_null() {
-            return Err(Error::Usage("a loan has no strides: its elements lie next to each other".into()));
+            return Err(Misuse::LoanWithStrides.into());
         }
         let meta = (!described.names.is_empty() || described.unit.is_some()).then(|| ArrayMeta {
             names: described.names,

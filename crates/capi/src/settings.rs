@@ -1,6 +1,7 @@
 //! Settings: by name, by type.
 
 use crate::instance::{lig_instance, used};
+use crate::misuse::Misuse;
 use crate::ports::lig_names;
 use crate::status::{guard, lig_error, lig_status, name, out};
 use ligament_instance::{Call, Error, SettingType, SettingValue};
@@ -71,10 +72,9 @@ unsafe fn keep<'a>(
     let same = all.get(&key).is_some_and(|kept| kept.value == value);
     if !same {
         let text = match &value {
-            SettingValue::Str(text) => CString::new(text.as_str())
-                .map_err(|_| Error::SettingType(format!(
-                    "there is a NUL in the setting \"{name}\", which no text of C can hold; write it otherwise in the model"
-                )))?,
+            SettingValue::Str(text) => {
+                CString::new(text.as_str()).map_err(|_| Misuse::NulInSetting { name: name.to_owned() })?
+            }
             _ => CString::default(),
         };
         all.insert(key.clone(), HandedOut { value, text, rows: Vec::new() });
@@ -90,7 +90,7 @@ unsafe fn keep<'a>(
 /// What the core never does: give a setting of another type than was asked for.
 #[cold]
 fn confused(setting: &str) -> Error {
-    Error::System(format!("a setting came that is not {setting}"))
+    Misuse::Confused { wanted: setting.to_owned() }.into()
 }
 
 /// What a setting is. `LIG_ERR_SETTING_UNSET` if it is not set for this instance.

@@ -1,6 +1,8 @@
 //! How a call ends: the status, the text for people, and the boundary that no panic crosses.
 
-use ligament_instance::{Error, PortName};
+use crate::misuse::Misuse;
+use ligament_catalogue::said;
+use ligament_instance::{Error, Kind, PortName};
 use std::any::Any;
 use std::ffi::{c_char, CStr};
 use std::fmt;
@@ -57,17 +59,17 @@ pub struct lig_error {
 
 /// The status that an error of the core becomes.
 pub(crate) fn status_of(error: &Error) -> lig_status {
-    match error {
-        Error::Registration(_) => lig_status::LIG_ERR_REGISTRATION,
-        Error::Usage(_) | Error::InUse(_) => lig_status::LIG_ERR_USAGE,
-        Error::Unexpected(_) => lig_status::LIG_ERR_UNEXPECTED,
-        Error::Closed(_) => lig_status::LIG_ERR_CLOSED,
-        Error::SettingUnset(_) => lig_status::LIG_ERR_SETTING_UNSET,
-        Error::SettingType(_) => lig_status::LIG_ERR_SETTING_TYPE,
-        Error::TimedOut(_) => lig_status::LIG_ERR_TIMED_OUT,
-        Error::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
-        Error::OutOfMemory(_) => lig_status::LIG_ERR_OUT_OF_MEMORY,
-        Error::RunEnds(_) => lig_status::LIG_ERR_RUN_ENDS,
+    match error.kind() {
+        Kind::Registration => lig_status::LIG_ERR_REGISTRATION,
+        Kind::Usage => lig_status::LIG_ERR_USAGE,
+        Kind::Unexpected => lig_status::LIG_ERR_UNEXPECTED,
+        Kind::Closed => lig_status::LIG_ERR_CLOSED,
+        Kind::SettingUnset => lig_status::LIG_ERR_SETTING_UNSET,
+        Kind::SettingType => lig_status::LIG_ERR_SETTING_TYPE,
+        Kind::TimedOut => lig_status::LIG_ERR_TIMED_OUT,
+        Kind::Interrupted => lig_status::LIG_ERR_INTERRUPTED,
+        Kind::OutOfMemory => lig_status::LIG_ERR_OUT_OF_MEMORY,
+        Kind::RunEnds => lig_status::LIG_ERR_RUN_ENDS,
         _ => lig_status::LIG_ERR_SYSTEM,
     }
 }
@@ -102,7 +104,7 @@ fn report_panic(panic: &(dyn Any + Send), error: *mut lig_error) -> lig_status {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no text");
-    write(error, &format_args!("a fault in Ligament itself, please report it: {text}"));
+    write(error, &said!(FAULT_IN_LIGAMENT, "a fault in Ligament itself, please report it: {text}"));
     lig_status::LIG_ERR_PANIC
 }
 
@@ -173,7 +175,7 @@ pub(crate) fn read(error: &lig_error) -> String {
 /// A usage error about a pointer that must not be NULL.
 #[cold]
 pub(crate) fn null(what: &str) -> Error {
-    Error::Usage(format!("{what} is NULL"))
+    Misuse::Null { what: what.to_owned() }.into()
 }
 
 /// A name that the caller gives, as UTF-8.
@@ -186,7 +188,7 @@ pub(crate) unsafe fn name<'a>(text: *const c_char, what: &str) -> Result<&'a str
         return Err(null(what));
     }
     // SAFETY: as the caller promises.
-    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Error::Usage(format!("{what} is not UTF-8")))
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Misuse::NotUtf8 { what: what.to_owned() }.into())
 }
 
 /// A port's name as the caller gives it, which is compared where it stands.

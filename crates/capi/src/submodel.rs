@@ -1,6 +1,7 @@
 //! The formal submodel: the caller's functions, called in the order of the execution loop.
 
 use crate::instance::{lig_instance, used};
+use crate::misuse::Misuse;
 use crate::options::{lig_bool, read_required, SizePrefixed};
 use crate::status::{self, guard, lig_error, lig_status, lig_status_code};
 use ligament_instance::{run_submodel, Call, Error, InCall, Instance, Submodel};
@@ -91,7 +92,7 @@ impl Functions {
         failed: &Rc<Cell<Option<lig_status_code>>>,
     ) -> Result<Functions, Error> {
         fn given<T>(function: Option<T>, name: &str) -> Result<T, Error> {
-            function.ok_or_else(|| Error::Usage(format!("the submodel's function {name} is NULL")))
+            function.ok_or_else(|| Misuse::NoFunction { name: name.to_owned() }.into())
         }
         let functions = Functions {
             handle,
@@ -166,11 +167,11 @@ pub(crate) fn call(
         return Ok(());
     }
     let text = status::read(&error);
-    let said = match text.is_empty() {
-        true => format!("a function of the submodel returned status {status} without saying why"),
-        false => text,
+    let error = match text.is_empty() {
+        true => Misuse::Callback { status }.into(),
+        false => Error::Own(text),
     };
-    Err((status, Error::Usage(said)))
+    Err((status, error))
 }
 
 impl Submodel for Functions {

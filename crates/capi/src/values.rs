@@ -1,6 +1,7 @@
 //! Reading values: those that were received and those that were built.
 
 use crate::array::lig_array_view;
+use crate::misuse::Misuse;
 use crate::options::lig_string;
 use crate::status::{guard, lig_error, lig_status, name, null, out};
 use ligament_instance::{Array, Error, SettingValue, Settings, Value};
@@ -67,7 +68,7 @@ fn not(value: &Value, wanted: &str) -> Error {
         Value::Array(_) => "an array",
         Value::Settings(_) => "settings",
     };
-    Error::Unexpected(format!("the value is {found}, not {wanted}"))
+    Misuse::OtherKind { found, wanted: wanted.to_owned() }.into()
 }
 
 /// What a value is; `LIG_KIND_NONE` for NULL.
@@ -128,7 +129,7 @@ pub unsafe extern "C" fn lig_value_int(
         match unsafe { tree(value) }? {
             Value::Int(integer) => place.write(*integer),
             Value::UInt(large) => {
-                return Err(Error::Unexpected(format!("the integer {large} does not fit int64")))
+                return Err(Misuse::LargeInteger { integer: *large }.into());
             }
             other => return Err(not(other, "an integer")),
         };
@@ -271,7 +272,7 @@ pub unsafe extern "C" fn lig_value_count(
 
 #[cold]
 fn beyond(index: usize, count: usize) -> Error {
-    Error::Usage(format!("there is no item {index}: there are {count}, counted from 0"))
+    Misuse::NoSuchItem { index, count }.into()
 }
 
 /// An item of a list, or the value of an entry of a map, which lives as long as `value`.

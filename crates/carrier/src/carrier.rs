@@ -3,6 +3,7 @@
 
 use crate::threads::{endpoint_thread, paths_thread, Shared, Task};
 use crate::{Heard, Paths};
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::DomainId;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,21 +51,23 @@ impl Carrier {
     ///
     /// # Errors
     /// No threads or descriptors can be had.
-    pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<Heard>), String> {
+    pub fn start(paths: impl Paths + 'static) -> Result<(Carrier, UnboundedReceiver<Heard>), Fault> {
         let (sender, heard) = unbounded_channel();
-        let shared = Shared::new(Box::new(paths), sender).map_err(|error| format!("no carrier: {error}"))?;
+        let shared = Shared::new(Box::new(paths), sender)
+            .map_err(|error| fault!(CARRIER_FAILED, "no carrier: {error}"))?;
         let carrier = Carrier { shared: Arc::new(shared), threads: Mutex::default() };
         carrier.spawn("paths", paths_thread)?;
         Ok((carrier, heard))
     }
 
-    fn spawn(&self, name: &str, body: impl FnOnce(Arc<Shared>) + Send + 'static) -> Result<(), String> {
+    fn spawn(&self, name: &str, body: impl FnOnce(Arc<Shared>) + Send + 'static) -> Result<(), Fault> {
         let shared = self.shared.clone();
-        let thread =
-            std::thread::Builder::new()
-                .name(format!("ligament-{name}"))
-                .spawn(move || body(shared))
-                .map_err(|error| format!("the carrier of messages between domains has no thread: {error}"))?;
+        let thread = std::thread::Builder::new()
+            .name(format!("ligament-{name}"))
+            .spawn(move || body(shared))
+            .map_err(|error| {
+            fault!(CARRIER_FAILED, "the carrier of messages between domains has no thread: {error}")
+        })?;
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(())
     }

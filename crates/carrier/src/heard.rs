@@ -1,5 +1,6 @@
 //! What a carrier reports to its agent.
 
+use ligament_catalogue::Fault;
 use ligament_net::Event;
 use ligament_wire::DomainId;
 
@@ -13,5 +14,5 @@ pub enum Heard {
     /// After `Carrier::detach`: everything sent here has arrived elsewhere, and the endpoint is dropped.
     Detached,
     /// The run cannot go on. A whole sentence without a full stop.
-    Failed(String),
+    Failed(Fault),
 }

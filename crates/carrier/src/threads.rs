@@ -14,6 +14,7 @@
 
 use crate::logic::Logic;
 use crate::{Attachment, Heard, Paths, Quiet};
+use ligament_catalogue::{fault, Fault};
 use ligament_net::{now, Event, Nanos};
 use ligament_shm::endpoint::turns::Turns;
 use ligament_shm::line::{AgentLine, Identity, Registered};
@@ -207,7 +208,7 @@ impl Shared {
             }
             Task::End { .. } => {}
             Task::Control { domain, .. } => {
-                let why = "there is something to say to it, and no path was begun".to_owned();
+                let why = fault!(PATH_GIVEN_UP, "there is something to say to it, and no path was begun");
                 self.tell(Heard::Path(Event::GivenUp { domain: domain.number(), why }));
             }
             Task::Detach => logic.detach(),
@@ -221,9 +222,10 @@ struct Witness<'a>(&'a Shared);
 impl Drop for Witness<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.tell(Heard::Failed(
-                "the carrier of messages between domains crashed (a bug in Ligament)".into(),
-            ));
+            self.0.tell(Heard::Failed(fault!(
+                CARRIER_FAILED,
+                "the carrier of messages between domains crashed (a bug in Ligament)"
+            )));
         }
     }
 }
@@ -275,12 +277,15 @@ pub(crate) fn endpoint_thread(shared: Arc<Shared>, attachment: Attachment) {
     let registered = AgentLine::register(&identity, None, "ligament", true).and_then(|registered| {
         let Registered { line, welcome, foundation } = registered;
         let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line);
-        endpoint.map(|endpoint| (endpoint, welcome)).map_err(|error| error.to_string())
+        endpoint.map(|endpoint| (endpoint, welcome)).map_err(Fault::from)
     });
     let (endpoint, welcome) = match registered {
         Ok(registered) => registered,
         Err(why) => {
-            let why = format!("the carrier of messages to and from other domains cannot take part: {why}");
+            let why = fault!(
+                CARRIER_FAILED,
+                "the carrier of messages to and from other domains cannot take part: {why}"
+            );
             return shared.tell(Heard::Failed(why));
         }
     };

@@ -18,7 +18,7 @@ impl Node {
     fn new(instance: &mut Instance) -> Result<Node, Error> {
         let steps = match instance.get_setting("steps", Some(SettingType::Int))? {
             SettingValue::Int(steps) => steps,
-            other => return Err(Error::Usage(format!("steps is {other}"))),
+            other => return Err(Error::Own(format!("steps is {other}"))),
         };
         let mut ports = instance.list_ports();
         let mut of = |operator: Operator| ports.remove(operator.name()).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Submodel for Node {
         for port in &self.receives {
             let message = instance.receive(port, None)?;
             if message.timestamp != self.step as f64 {
-                return Err(Error::Unexpected(format!("{port}: {} in step {}", message.timestamp, self.step)));
+                return Err(Error::Own(format!("{port}: {} in step {}", message.timestamp, self.step)));
             }
             self.received += 1;
         }
@@ -59,7 +59,7 @@ impl Submodel for Node {
         let due = self.steps as u64 * self.receives.len() as u64;
         match self.received {
             received if received == due => Ok(()),
-            received => Err(Error::Unexpected(format!("{received} messages came, and {due} were sent"))),
+            received => Err(Error::Own(format!("{received} messages came, and {due} were sent"))),
         }
     }
 }

@@ -5,7 +5,7 @@ use ligament_instance::{Error, Instance, Operator, Outgoing, Ports, SettingType,
 fn steps(instance: &Instance) -> Result<i64, Error> {
     match instance.get_setting("steps", Some(SettingType::Int))? {
         SettingValue::Int(steps) => Ok(steps),
-        other => Err(Error::Usage(format!("steps is {other}"))),
+        other => Err(Error::Own(format!("steps is {other}"))),
     }
 }
 

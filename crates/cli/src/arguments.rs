@@ -2,6 +2,7 @@
 
 use crate::complain;
 use clap::{CommandFactory, Parser, Subcommand};
+use ligament_catalogue::fault;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -343,7 +344,7 @@ impl clap::builder::TypedValueParser for Codes {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = clap::builder::PossibleValue> + '_>> {
-        let codes = ligament_catalogue::entries().iter().map(|entry| entry.code);
+        let codes = ligament_catalogue::entries().iter().map(|entry| entry.code.name());
         Some(Box::new(codes.map(clap::builder::PossibleValue::new)))
     }
 }
@@ -407,7 +408,8 @@ pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else { return };
     if error.kind() != ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
-        complain(&format!(
+        complain(&fault!(
+            OUTPUT_LOST,
             "the standard output cannot be written: {error}; give it another file, or make room"
         ));
     }

@@ -5,6 +5,7 @@
 use crate::arguments::print;
 use crate::ear::Ear;
 use crate::ending::{tell, Telling};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::site::find_site;
 use ligament_manager::{find_run, Entry, Event, Journal, Moment, RunDirectory, RunRecord, RunState};
 use ligament_runtime::client::{
@@ -159,7 +160,7 @@ impl<'a> Attached<'a> {
         }
     }
 
-    fn fail(&mut self, error: &str) -> i32 {
+    fn fail(&mut self, error: &Fault) -> i32 {
         self.clear();
         crate::fail(self.json, error, crate::FAILED)
     }
@@ -225,7 +226,7 @@ impl<'a> Attached<'a> {
     }
 
     /// Why nothing more will come, if nothing will.
-    fn lost(&mut self, record: Option<&RunRecord>) -> Option<String> {
+    fn lost(&mut self, record: Option<&RunRecord>) -> Option<Fault> {
         let over = self.queue.as_ref().and_then(|queue| queue.over_for(FILES_LATE));
         if let Some((job, how)) = over.map(|(job, how)| (job.to_owned(), how.to_owned())) {
             let path = self.run.path().join("job.log");
@@ -239,7 +240,8 @@ impl<'a> Attached<'a> {
                 Some(_) => "was ended without being able to say so",
                 None => "has not begun",
             };
-            return Some(format!(
+            return Some(fault!(
+                JOB_LOST,
                 "the job {job} is over ({how}), and the run {what}; what the job printed is in {}",
                 path.display()
             ));
@@ -260,7 +262,8 @@ impl<'a> Attached<'a> {
         }
         let silent = self.up_elsewhere(record) && self.snapshots.silent_for() > SILENT;
         if silent && !self.said_silent {
-            let text = format!(
+            let text = said!(
+                MANAGER_SILENT,
                 "nothing was heard of the manager on {} for {} s; {}",
                 record.host,
                 SILENT.as_secs(),
@@ -286,8 +289,9 @@ fn nobody_reads() -> bool {
 }
 
 /// What is known of a run whose manager is gone, with nobody left to say so.
-pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> String {
-    format!(
+pub(crate) fn lost_in_words(run: &RunDirectory, record: &RunRecord) -> Fault {
+    fault!(
+        MANAGER_LOST,
         "the manager of {} (process {} on {}) is gone without a word; it was perhaps killed, and its guard too; {}",
         record.run,
         record.pid,

@@ -2,6 +2,7 @@
 
 use crate::arguments::{print, Check};
 use ligament_analysis::{CheckOptions, Files, Ignorable, Report};
+use ligament_catalogue::Fault;
 use ligament_model::{parse_assignment, LigamentOptions, Reference};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub(crate) fn check(arguments: &Check) -> i32 {
             print(&in_a_word(&report));
         } else {
             let first =
-                report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code);
+                report.problems.iter().find(|problem| problem.is_error()).map_or("", |first| first.code.name());
             let which = if report.errors() == 1 { "it" } else { "the first" };
             eprintln!("{}; more about {which}: ligament explain {first}", count(report.errors(), "error"));
         }
@@ -87,10 +88,17 @@ pub(crate) fn read(
     settings: &[String],
     model: Option<&str>,
     options: CheckOptions,
-) -> Result<Report, String> {
-    let settings: Result<Vec<_>, String> =
-        settings.iter().map(|text| parse_assignment(text).map_err(|error| format!("-s: {error}"))).collect();
-    let model = model.map(Reference::new).transpose().map_err(|error| format!("--model: {error}"))?;
+) -> Result<Report, Fault> {
+    let settings: Result<Vec<_>, Fault> = settings
+        .iter()
+        .map(|text| {
+            parse_assignment(text).map_err(|error| Fault::from(error).told(|error| format!("-s: {error}")))
+        })
+        .collect();
+    let model = model
+        .map(Reference::new)
+        .transpose()
+        .map_err(|error| Fault::from(error).told(|error| format!("--model: {error}")))?;
     let options = CheckOptions { model, settings: settings?, ..options };
     Ok(ligament_analysis::check(models, &options))
 }

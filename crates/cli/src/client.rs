@@ -2,6 +2,7 @@
 
 use crate::arguments::{print, Join, Status, Stop};
 use crate::attach::{last_sign, last_words, lost_in_words};
+use ligament_catalogue::fault;
 use ligament_manager::{find_run, in_seconds, Journal, RunRecord, RunState};
 use ligament_runtime::client::{ask, halted_in_words, is_halted, is_here, journalled, record_of, Snapshots};
 use ligament_runtime::of_instances;
@@ -85,7 +86,8 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
         let record = record_of(&run)?;
         let answer = ask(&run, &record, Question::Stop)?;
         if answer.is_none() && record.state == RunState::Running && !is_here(&record) {
-            return Err(format!(
+            return Err(fault!(
+                RUNS_ELSEWHERE,
                 "{0} runs on {1}, where it can be told to end; \"ligament cancel {0}\" ends the job of a run that was \
                  submitted",
                 record.run, record.host
@@ -102,7 +104,9 @@ pub(crate) fn stop(arguments: &Stop) -> i32 {
             }
             crate::DONE
         }
-        Ok((None, name)) => crate::fail(arguments.json, &format!("{name} is not running"), crate::FAILED),
+        Ok((None, name)) => {
+            crate::fail(arguments.json, &fault!(NOT_RUNNING, "{name} is not running"), crate::FAILED)
+        }
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
 }
@@ -112,7 +116,7 @@ pub(crate) fn join(arguments: &Join) -> i32 {
     let asked = find_run(&arguments.run).and_then(|run| {
         let record = record_of(&run)?;
         let question = Question::Join { instance: arguments.instance.clone() };
-        ask(&run, &record, question)?.ok_or_else(|| format!("{} is not running", record.run))
+        ask(&run, &record, question)?.ok_or_else(|| fault!(NOT_RUNNING, "{} is not running", record.run))
     });
     let answer = match asked {
         Ok(answer) => answer,
@@ -137,5 +141,5 @@ pub(crate) fn join(arguments: &Join) -> i32 {
         false => program.clone(),
     };
     let error = std::process::Command::new(&program).args(rest).envs(pairs).current_dir(directory).exec();
-    crate::fail(false, &format!("{} cannot be started: {error}", found.display()), crate::BAD_USE)
+    crate::fail(false, &fault!(NOT_STARTABLE, "{} cannot be started: {error}", found.display()), crate::BAD_USE)
 }

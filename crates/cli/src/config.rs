@@ -2,6 +2,7 @@
 //! or a build system wants it said.
 
 use crate::arguments::{print, Config};
+use ligament_catalogue::{fault, Fault};
 use std::path::{Path, PathBuf};
 
 /// The file that programs are linked with and that they ask for when they start; `crates/capi/build.rs` names it.
@@ -14,25 +15,31 @@ struct Installation {
 
 impl Installation {
     /// The one that is below `prefix`, or what is missing there.
-    fn below(prefix: &Path) -> Result<Installation, String> {
+    fn below(prefix: &Path) -> Result<Installation, Fault> {
         let found = Installation { prefix: prefix.to_owned() };
         for needed in [found.include().join("ligament.h"), found.library()] {
             if !needed.is_file() {
-                return Err(format!("{} is missing", needed.display()));
+                return Err(fault!(INCOMPLETE_INSTALLATION, "{} is missing", needed.display()));
             }
         }
         Ok(found)
     }
 
     /// The one that this process's own program, `PREFIX/bin/ligament`, belongs to.
-    fn of_this_program() -> Result<Installation, String> {
-        let program = std::env::current_exe()
-            .map_err(|error| format!("where this command lies cannot be found: {error}"))?;
-        let prefix = program
-            .parent()
-            .filter(|directory| directory.ends_with("bin"))
-            .and_then(Path::parent)
-            .ok_or_else(|| format!("{} does not lie in the `bin` of an installation", program.display()))?;
+    fn of_this_program() -> Result<Installation, Fault> {
+        let program = std::env::current_exe().map_err(|error| {
+            fault!(INCOMPLETE_INSTALLATION, "where this command lies cannot be found: {error}")
+        })?;
+        let prefix =
+            program.parent().filter(|directory| directory.ends_with("bin")).and_then(Path::parent).ok_or_else(
+                || {
+                    fault!(
+                        INCOMPLETE_INSTALLATION,
+                        "{} does not lie in the `bin` of an installation",
+                        program.display()
+                    )
+                },
+            )?;
         Installation::below(prefix)
     }
 
@@ -96,12 +103,13 @@ pub(crate) fn config(arguments: &Config) -> i32 {
     let installation = match Installation::of_this_program() {
         Ok(installation) => installation,
         Err(why) => {
-            let error = format!(
+            let error = fault!(
+                INCOMPLETE_INSTALLATION,
                 "this command belongs to no complete installation: {why}; install Ligament with \
                  `make install PREFIX=...` or `pip install dist/ligament_coupling-*.whl` (from `make wheel`), and use the command from there"
             );
             if arguments.json {
-                print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+                print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error.text() })));
             } else {
                 crate::complain(&error);
             }

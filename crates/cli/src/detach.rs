@@ -3,6 +3,7 @@
 
 use crate::arguments::{print, Run};
 use crate::ear::Ear;
+use ligament_catalogue::fault;
 use ligament_launch::{ended, start_detached};
 use ligament_manager::{Moment, RunDirectory};
 use ligament_runtime::{called, shown, Terminal};
@@ -20,7 +21,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Makes the run by `make` elsewhere, with its directory and what it has instead of a terminal.
 pub(crate) fn detach(arguments: &Run, model: &str, make: impl FnOnce(PathBuf, Terminal) -> i32) -> i32 {
     let started = RunDirectory::prepare(arguments.run_dir.as_deref(), model, Moment::now()).and_then(|run| {
-        let broken = |error: std::io::Error| format!("a process without a terminal cannot be started: {error}");
+        let broken = |error: std::io::Error| {
+            fault!(NOT_STARTABLE, "a process without a terminal cannot be started: {error}")
+        };
         let (line, theirs) = UnixStream::pair().map_err(broken)?;
         line.set_nonblocking(true).map_err(broken)?;
         let printed = run.printed();
@@ -64,7 +67,8 @@ impl Detached {
             }
             if let Some(status) = status {
                 if all.is_empty() && status != crate::DONE {
-                    crate::complain(&format!(
+                    crate::complain(&fault!(
+                        RUN_DIRECTORY_UNWRITABLE,
                         "the run could not begin, and could not write why into {}; is there room on its disk?",
                         self.run.path().display()
                     ));

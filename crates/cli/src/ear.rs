@@ -1,5 +1,6 @@
 //! Waiting with an ear for Ctrl-C, where that is to end no more than the waiting.
 
+use ligament_catalogue::{fault, Fault};
 use std::time::Duration;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
@@ -12,13 +13,14 @@ pub(crate) struct Ear {
 impl Ear {
     /// # Errors
     /// The system has no means for it.
-    pub fn new() -> Result<Ear, String> {
+    pub fn new() -> Result<Ear, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| format!("no event loop: {error}"))?;
+        let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
         let entered = runtime.enter();
         let interrupt = signal(SignalKind::interrupt());
         drop(entered);
-        let interrupt = interrupt.map_err(|error| format!("signals cannot be watched: {error}"))?;
+        let interrupt =
+            interrupt.map_err(|error| fault!(CANNOT_WATCH, "signals cannot be watched: {error}"))?;
         Ok(Ear { runtime, interrupt })
     }
 

@@ -1,6 +1,7 @@
 //! How a run went, as whoever started it, submitted it or is attached to it reads it at its end: the reason first.
 
 use crate::arguments::print;
+use ligament_catalogue::said;
 use ligament_manager::{in_seconds, some_of, summary_table, RunDirectory, RunRecord, RunState, UnaskedRecord};
 use ligament_runtime::{shown, LAST_LINES};
 
@@ -34,8 +35,8 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
         let mut json = serde_json::to_value(record).unwrap_or_default();
         json["ok"] = (record.state == RunState::Done).into();
         json["directory"] = run.path().display().to_string().into();
-        if let Some(reason) = &record.reason {
-            json["code"] = ligament_catalogue::code_of(reason).into();
+        if let Some(why) = record.why() {
+            json["code"] = why.code().name().into();
         }
         if let Some((_, lines)) = failed {
             json["last_lines"] = lines.into();
@@ -44,8 +45,8 @@ pub(crate) fn tell(run: &RunDirectory, record: &RunRecord, telling: Telling) -> 
         return exit_status(record.state);
     }
     let took = in_seconds(record.duration.unwrap_or(0.0));
-    if let Some(reason) = &record.reason {
-        crate::complain(&format!("the run failed after {took}: {reason}"));
+    if let Some(why) = record.why() {
+        crate::complain(&why.told(|why| format!("the run failed after {took}: {why}")));
         if let Some((instance, lines)) = failed {
             let file = run.output(instance);
             if lines.is_empty() {
@@ -114,7 +115,12 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
     let mut lines = Vec::new();
     for one in record.unreceived.iter().take(MOST) {
         let were = if one.messages == 1 { "1 message was" } else { &format!("{} messages were", one.messages) };
-        lines.push(format!("warning: {were} never received on the conduit {}: {}", one.from, one.to));
+        lines.push(said!(
+            NEVER_RECEIVED,
+            "warning: {were} never received on the conduit {}: {}",
+            one.from,
+            one.to
+        ));
     }
     if let Some(more) = record.unreceived.len().checked_sub(MOST).filter(|more| *more > 0) {
         lines.push(format!("warning: the same on {more} more conduits; run.json has all"));
@@ -122,7 +128,7 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
     let (given, of_model): (Vec<_>, Vec<_>) = record.unasked_settings.iter().partition(|one| one.given);
     for one in given {
         let advice = one.meant.as_ref().map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
-        lines.push(format!("warning: the setting \"{}\" was never asked for{advice}", one.name));
+        lines.push(said!(NEVER_ASKED_FOR, "warning: the setting \"{}\" was never asked for{advice}", one.name));
     }
     if !of_model.is_empty() {
         let name = |one: &&UnaskedRecord| match &one.meant {
@@ -130,7 +136,11 @@ fn remarks(record: &RunRecord, run: &RunDirectory) -> Vec<String> {
             None => one.name.clone(),
         };
         let names: Vec<String> = of_model.iter().map(name).collect();
-        lines.push(format!("settings of the model that nobody asked for: {}", some_of(&names, MOST)));
+        lines.push(said!(
+            NEVER_ASKED_FOR,
+            "settings of the model that nobody asked for: {}",
+            some_of(&names, MOST)
+        ));
     }
     for one in record.warnings.iter().take(MOST) {
         let times = if one.times > 1 { format!(" ({} times)", one.times) } else { String::new() };

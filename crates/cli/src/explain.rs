@@ -2,7 +2,7 @@
 
 use crate::arguments::{print, Explain};
 use crate::pages::{links, Pages};
-use ligament_catalogue::{entries, find, Entry};
+use ligament_catalogue::{entries, fault, find, Entry};
 use std::io::IsTerminal;
 
 /// The widest that text is set, however wide the terminal.
@@ -27,10 +27,10 @@ pub(crate) fn explain(arguments: &Explain) -> i32 {
 }
 
 fn refuse(arguments: &Explain, code: &str) -> i32 {
-    let near = ligament_model::nearest(code, entries().iter().map(|entry| entry.code));
+    let near = ligament_model::nearest(code, entries().iter().map(|entry| entry.code.name()));
     let error = match near {
-        Some(near) => format!("there is no code \"{code}\"; did you mean \"{near}\"?"),
-        None => format!("there is no code \"{code}\"; \"ligament explain\" lists all"),
+        Some(near) => fault!(NO_SUCH_CODE, "there is no code \"{code}\"; did you mean \"{near}\"?"),
+        None => fault!(NO_SUCH_CODE, "there is no code \"{code}\"; \"ligament explain\" lists all"),
     };
     if arguments.json {
         return crate::fail(true, &error, crate::BAD_USE);
@@ -53,7 +53,7 @@ fn as_json(entry: &Entry, pages: &Pages) -> serde_json::Value {
         serde_json::json!({ "title": link.title, "file": pages.file(&link), "heading": pages.heading(&link) })
     }).collect();
     serde_json::json!({
-        "code": entry.code, "when": entry.when, "messages": entry.messages, "meaning": plain(entry.meaning),
+        "code": entry.code.name(), "when": entry.when, "messages": entry.messages, "meaning": plain(entry.meaning),
         "links": links,
     })
 }
@@ -76,7 +76,7 @@ fn read_on(entry: &Entry, pages: &Pages) -> String {
 fn list() -> String {
     let mut text = String::new();
     let mut when = "";
-    let longest = entries().iter().map(|entry| entry.code.len()).max().unwrap_or(0);
+    let longest = entries().iter().map(|entry| entry.code.name().len()).max().unwrap_or(0);
     for entry in entries() {
         if entry.when != when {
             when = entry.when;

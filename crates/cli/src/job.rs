@@ -1,6 +1,7 @@
 //! `ligament cancel`.
 
 use crate::arguments::print;
+use ligament_catalogue::fault;
 use ligament_launch::jobs::{self, JobState};
 use ligament_launch::site::find_site;
 use ligament_manager::{find_run, RunState};
@@ -50,12 +51,13 @@ pub(crate) fn cancel(arguments: &Cancel) -> i32 {
     };
     // A job may still be cleared away when its run is over.
     if let Some(record) = record_of(&run).ok().filter(|record| record.state != RunState::Running) {
-        let error = format!("{} is not running: it is {}", run.name(), record.state.name());
+        let error = fault!(NOT_RUNNING, "{} is not running: it is {}", run.name(), record.state.name());
         return crate::fail(arguments.json, &error, crate::FAILED);
     }
     match jobs::state(&job.job) {
         Ok(JobState::Over { how }) => {
-            let error = format!("{} is not running: its job {} is over ({how})", run.name(), job.job);
+            let error =
+                fault!(NOT_RUNNING, "{} is not running: its job {} is over ({how})", run.name(), job.job);
             return crate::fail(arguments.json, &error, crate::FAILED);
         }
         Ok(_) => {}

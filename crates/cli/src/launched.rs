@@ -3,6 +3,7 @@
 
 use crate::site::own_command;
 use crate::spread::Spreading;
+use ligament_catalogue::Fault;
 use ligament_launch::agents::{self, launcher, AgentCommand};
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_launch::{Machines, PlaceOptions};
@@ -68,7 +69,7 @@ impl Launched {
 }
 
 impl Agents for Launched {
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String> {
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault> {
         let command = AgentCommand {
             invitation: invitation.to_path_buf(),
             ligament: self.site.ligament.clone().map_or_else(own_command, Into::into),
@@ -88,7 +89,7 @@ impl Agents for Launched {
         Ok(())
     }
 
-    fn lost(&mut self) -> Vec<(DomainId, String)> {
+    fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         let ended = self.running.as_mut().map(agents::Agents::ended).unwrap_or_default();
         let each = |lost: agents::Lost| lost.domains.into_iter().map(move |domain| (domain, lost.why.clone()));
         ended.into_iter().flat_map(each).collect()

@@ -1,5 +1,6 @@
 //! The limits that `ligament run` takes, in place of those that stand under `ligament:` in the model.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{parse_bytes, At, LigamentOptions, WaitMode};
 
 /// Limits of one run.
@@ -65,6 +66,7 @@ impl Limits {
     }
 }
 
-fn size(text: &str) -> Result<u64, String> {
-    parse_bytes(text).ok_or_else(|| "write a number of bytes, such as 64MiB or 4GiB".to_owned())
+fn size(text: &str) -> Result<u64, Fault> {
+    parse_bytes(text)
+        .ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "write a number of bytes, such as 64MiB or 4GiB"))
 }

@@ -2,6 +2,7 @@
 
 use crate::arguments::Logs;
 use crate::shown::Shown;
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::{find_run, instances_of, no_such_instance, read_output, RunDirectory, RunLog, RunState};
 use ligament_runtime::client::{is_alive, is_here, record_of, InstanceFiles};
 use rustix::fs::inotify;
@@ -29,7 +30,7 @@ pub(crate) fn logs(arguments: &Logs) -> i32 {
 }
 
 /// The run and the instance that are meant: a single name that is no run may be an instance of the latest.
-fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), String> {
+fn meant(arguments: &Logs) -> Result<(RunDirectory, Option<&str>), Fault> {
     let found = find_run(&arguments.run);
     if let (Err(_), None, Ok(latest)) = (&found, &arguments.instance, find_run("latest")) {
         if latest.home(&arguments.run).is_dir() {
@@ -57,8 +58,8 @@ fn say_if_silent(run: &RunDirectory, instance: &str) {
     }
 }
 
-fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), String> {
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+fn show(run: &RunDirectory, path: &Path, follow: bool) -> Result<(), Fault> {
+    let wrong = |error: std::io::Error| fault!(RUN_UNREADABLE, "{}: {error}", path.display());
     // Watched from before the first look, so that nothing is missed in between.
     let watch = if follow { Some(watch(run, path).map_err(|error| wrong(error.into()))?) } else { None };
     let mut file: Option<File> = None;

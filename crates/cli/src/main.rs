@@ -29,6 +29,7 @@ mod spread;
 mod submit;
 mod timeline;
 
+use ligament_catalogue::Fault;
 use ligament_runtime::{complain, say, say_lines};
 
 /// Exit status: all is done.
@@ -41,10 +42,10 @@ const BAD_USE: i32 = 2;
 const INTERRUPTED: i32 = 130;
 
 /// Says that a command has failed, as the user wants to read it. Gives back the exit status.
-fn fail(json: bool, error: &str, status: i32) -> i32 {
+fn fail(json: bool, error: &Fault, status: i32) -> i32 {
     if json {
-        let code = ligament_catalogue::code_of(error);
-        arguments::print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error, "code": code })));
+        let json = serde_json::json!({ "ok": false, "error": error.text(), "code": error.code().name() });
+        arguments::print(&format!("{json}\n"));
     } else {
         complain(error);
     }

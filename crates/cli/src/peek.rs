@@ -3,6 +3,7 @@
 
 use crate::arguments::{print, Peek};
 use crate::shown::Shown;
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::{find_run, in_bytes};
 use ligament_runtime::client::InstanceFiles;
 use ligament_wire::peek::{Entry, Sight, MOST};
@@ -22,7 +23,7 @@ pub(crate) fn peek(arguments: &Peek) -> i32 {
             None => "workdir".to_owned(),
         };
         match files.see(&path, 0, 0)?.0 {
-            Sight::Nothing(why) => Err(why),
+            Sight::Nothing(why) => Err(Fault::heard(why, Code::NOTHING_TO_SEE)),
             Sight::Directory(entries) => {
                 if entries.is_empty() && !arguments.json {
                     crate::say(&format!("{} is empty", arguments.file.as_deref().unwrap_or("its directory")));
@@ -30,7 +31,9 @@ pub(crate) fn peek(arguments: &Peek) -> i32 {
                 print(&listing(&entries, arguments.json));
                 Ok(())
             }
-            Sight::File { .. } if arguments.json => Err("only a directory is shown as JSON".to_owned()),
+            Sight::File { .. } if arguments.json => {
+                Err(fault!(NOTHING_TO_SEE, "only a directory is shown as JSON"))
+            }
             Sight::File { size, .. } => {
                 if size == 0 {
                     crate::say(&format!("{} is empty", arguments.file.as_deref().unwrap_or("the file")));
@@ -84,7 +87,7 @@ fn ago(seconds: u64) -> String {
 ///
 /// # Errors
 /// It cannot be read, or what reads this cannot be written to.
-pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), String> {
+pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: bool) -> Result<(), Fault> {
     let mut out = Shown::begin();
     let (mut at, mut known) = (from, None);
     loop {
@@ -102,7 +105,8 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
                 if let Err(error) = out.show(&bytes) {
                     return match error.kind() {
                         io::ErrorKind::BrokenPipe => Ok(()),
-                        _ => Err(format!(
+                        _ => Err(fault!(
+                            OUTPUT_LOST,
                             "the standard output cannot be written: {error}; give it another file, or make room"
                         )),
                     };
@@ -111,8 +115,8 @@ pub(crate) fn show(files: &InstanceFiles<'_>, path: &str, from: u64, follow: boo
             }
             // It may come to be.
             Sight::Nothing(_) if follow && more_may_come => false,
-            Sight::Nothing(why) => return Err(why),
-            Sight::Directory(_) => return Err("it is a directory now".to_owned()),
+            Sight::Nothing(why) => return Err(Fault::heard(why, Code::NOTHING_TO_SEE)),
+            Sight::Directory(_) => return Err(fault!(NOTHING_TO_SEE, "it is a directory now")),
         };
         match (grown, follow && more_may_come) {
             (true, _) => {}

@@ -1,5 +1,6 @@
 //! What the command line says of a run's machines, and of who runs where: shared by `run` and `submit`.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::site::{find_site, Site};
 use ligament_launch::{machines, parse_hosts, read_hostfile, Machines};
 use ligament_model::{At, InDomain, LigamentOptions, Reference};
@@ -25,7 +26,7 @@ impl Hosts {
     ///
     /// # Errors
     /// There is none, or its file has mistakes.
-    pub fn site(&self) -> Result<Site, String> {
+    pub fn site(&self) -> Result<Site, Fault> {
         self.site.as_deref().map_or_else(|| Ok(Site::default()), find_site)
     }
 
@@ -33,9 +34,11 @@ impl Hosts {
     ///
     /// # Errors
     /// What is said of them cannot be understood.
-    pub fn machines(&self, site: &Site) -> Result<Machines, String> {
+    pub fn machines(&self, site: &Site) -> Result<Machines, Fault> {
         let listed = match (&self.hosts, &self.hostfile) {
-            (Some(text), _) => Some(parse_hosts(text).map_err(|why| format!("--hosts: {why}"))?),
+            (Some(text), _) => {
+                Some(parse_hosts(text).map_err(|why| why.told(|why| format!("--hosts: {why}")))?)
+            }
             (None, Some(file)) => Some(read_hostfile(file)?),
             (None, None) => None,
         };
@@ -85,12 +88,15 @@ pub(crate) struct On {
     names: Vec<Reference>,
 }
 
-fn on(text: &str) -> Result<On, String> {
+fn on(text: &str) -> Result<On, Fault> {
     let (domain, names) =
         text.split_once('=').filter(|(domain, _)| !domain.trim().is_empty()).ok_or_else(|| {
-            "write a domain's number or machine, then what it runs, such as 1=macro,micro[0]".to_owned()
+            fault!(
+                WORD_OF_THE_COMMAND_LINE,
+                "write a domain's number or machine, then what it runs, such as 1=macro,micro[0]"
+            )
         })?;
-    let names = names.split(',').map(|name| Reference::new(name.trim()).map_err(|error| error.to_string()));
+    let names = names.split(',').map(|name| Reference::new(name.trim()).map_err(Fault::from));
     Ok(On { domain: domain.trim().to_owned(), names: names.collect::<Result<_, _>>()? })
 }
 

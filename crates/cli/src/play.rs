@@ -2,6 +2,7 @@
 
 use crate::arguments::print;
 use crate::ending::{tell, Telling};
+use ligament_catalogue::Fault;
 use ligament_manager::{RunDirectory, RunState};
 use ligament_runtime::play::{play_part, Play as Prepared, PlayOptions, SUBMODEL};
 use ligament_runtime::{say, shown};
@@ -59,7 +60,7 @@ pub(crate) fn part(arguments: &PlayPart) -> i32 {
     }
 }
 
-fn played(arguments: &Play) -> Result<i32, String> {
+fn played(arguments: &Play) -> Result<i32, Fault> {
     let name = arguments.case.display().to_string();
     let prepared = Prepared::prepare(&PlayOptions {
         case: arguments.case.clone(),

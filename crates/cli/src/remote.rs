@@ -5,6 +5,7 @@ use crate::attach::Attach;
 use crate::job::Cancel;
 use crate::site::{at, at_with_terminal, shell_at};
 use crate::submit::Submit;
+use ligament_catalogue::fault;
 use ligament_launch::printed::clean;
 use ligament_launch::site::Site;
 use ligament_manager::Moment;
@@ -43,7 +44,13 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
     let described = site.file.as_ref().map(std::fs::read_to_string).transpose();
     let described = match described {
         Ok(described) => described.unwrap_or_default(),
-        Err(error) => return crate::fail(arguments.json, &format!("the site file: {error}"), crate::BAD_USE),
+        Err(error) => {
+            return crate::fail(
+                arguments.json,
+                &fault!(SITE_UNREACHABLE, "the site file: {error}"),
+                crate::BAD_USE,
+            )
+        }
     };
     let mut words = vec!["submit".to_owned(), model_file.clone(), "--site".into(), format!("./{site_file}")];
     words.push("--at-site".into());
@@ -76,7 +83,7 @@ pub(crate) fn submit(site: &Site, arguments: &Submit, model: &str, text: &str) -
         Err(error) => return crate::fail(arguments.json, &error, crate::FAILED),
         Ok(output) if !output.status.success() => {
             let said = clean(&String::from_utf8_lossy(&output.stderr)).trim().to_owned();
-            let error = format!("the model cannot be put to the site {}: {said}", site.name);
+            let error = fault!(SITE_UNREACHABLE, "the model cannot be put to the site {}: {said}", site.name);
             return crate::fail(arguments.json, &error, crate::FAILED);
         }
         Ok(_) => {}
@@ -119,10 +126,12 @@ fn call(site: &Site, words: &[String], json: bool) -> i32 {
     command.args(["bash", "-lc"]).arg(if site.ssh.is_some() { quote(&script) } else { script });
     match command.status() {
         Ok(status) if status.code() == Some(255) => {
-            let error = format!("the site {} cannot be reached by ssh", site.name);
+            let error = fault!(SITE_UNREACHABLE, "the site {} cannot be reached by ssh", site.name);
             crate::fail(json, &error, crate::FAILED)
         }
         Ok(status) => status.code().unwrap_or(crate::FAILED),
-        Err(error) => crate::fail(json, &format!("ssh cannot be started: {error}"), crate::FAILED),
+        Err(error) => {
+            crate::fail(json, &fault!(NOT_STARTABLE, "ssh cannot be started: {error}"), crate::FAILED)
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::ending::{tell, Telling};
 use crate::launched::Launched;
 use crate::spread::ByHand;
 use ligament_analysis::{CheckOptions, Files};
+use ligament_catalogue::Fault;
 use ligament_launch::site::Site;
 use ligament_launch::Machines;
 use ligament_manager::RunDirectory;
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &Run) -> i32 {
     drop(report);
     for name in &arguments.manual {
         if let Err(error) = check_instance(&model, name) {
-            return refuse(arguments, &format!("--manual: {error}"));
+            return refuse(arguments, &error.told(|error| format!("--manual: {error}")));
         }
     }
     let show = match (arguments.quiet || arguments.json, arguments.detach) {
@@ -107,6 +108,6 @@ fn carry_out(arguments: &Run, model: &Resolved, options: RunOptions, machines: &
     }
 }
 
-fn refuse(arguments: &Run, error: &str) -> i32 {
+fn refuse(arguments: &Run, error: &Fault) -> i32 {
     crate::fail(arguments.json, error, crate::BAD_USE)
 }

@@ -35,7 +35,7 @@ fn row(run: &RunDirectory) -> Option<Row> {
             let job = JobRecord::of(run).ok().flatten();
             let (state, why) = match job {
                 Some(job) => ("queued", job.in_words()),
-                None if run.record().exists() => ("?", why),
+                None if run.record().exists() => ("?", why.to_string()),
                 None => return None,
             };
             return Some(Row {

@@ -1,6 +1,7 @@
 //! `ligament site`: list, check and begin site files.
 
 use crate::arguments::print;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::printed::clean;
 use ligament_launch::site::{find_site, known_sites, template, LauncherKind, Site, SITES};
 use std::io::Write;
@@ -57,7 +58,7 @@ fn list(json: bool) -> i32 {
         })
         .collect();
     if json {
-        let one = |(name, file, found): &(String, PathBuf, Result<Site, String>)| {
+        let one = |(name, file, found): &(String, PathBuf, Result<Site, Fault>)| {
             serde_json::json!({
                 "name": name,
                 "file": file.display().to_string(),
@@ -108,7 +109,7 @@ fn check(wanted: &str, offline: bool, json: bool) -> i32 {
 }
 
 /// What is found at a site: that its lines run, its ligament, and its launcher.
-fn reach(site: &Site) -> Result<Vec<String>, String> {
+fn reach(site: &Site) -> Result<Vec<String>, Fault> {
     let mut script = String::new();
     for line in site.before() {
         script.push_str(&format!(
@@ -134,7 +135,8 @@ fn reach(site: &Site) -> Result<Vec<String>, String> {
     let place = site.ssh.as_deref().unwrap_or("this machine");
     let text = |bytes: &[u8]| clean(&String::from_utf8_lossy(bytes)).trim().to_owned();
     if !output.status.success() {
-        return Err(format!(
+        return Err(fault!(
+            SITE_UNREACHABLE,
             "the site {} is not as its file says: {place}: {}",
             site.name,
             text(&output.stderr)
@@ -148,22 +150,26 @@ fn reach(site: &Site) -> Result<Vec<String>, String> {
 }
 
 /// Runs a script by a login shell at a site; it goes over ssh's own channel, whatever its length.
-pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output, String> {
+pub(crate) fn shell_at(site: &Site, script: &str) -> Result<std::process::Output, Fault> {
     let mut command = at(site);
     command.args(["bash", "-ls"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
-            |error| format!("{}: {error}; is it installed?", command.get_program().to_string_lossy()),
-        )?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            fault!(SITE_UNREACHABLE, "{}: {error}; is it installed?", command.get_program().to_string_lossy())
+        })?;
     if let Some(mut input) = child.stdin.take() {
         // One that ends early says why by itself.
         let _ = input.write_all(script.as_bytes());
     }
-    let output = child.wait_with_output().map_err(|error| format!("ssh: {error}"))?;
+    let output = child.wait_with_output().map_err(|error| fault!(SITE_UNREACHABLE, "ssh: {error}"))?;
     match (output.status.code(), &site.ssh) {
         (Some(255), Some(target)) => {
             let said = clean(&String::from_utf8_lossy(&output.stderr)).trim().to_owned();
-            Err(format!("the site {} cannot be reached: ssh {target} said: {said}", site.name))
+            Err(fault!(SITE_UNREACHABLE, "the site {} cannot be reached: ssh {target} said: {said}", site.name))
         }
         _ => Ok(output),
     }
@@ -208,7 +214,7 @@ pub(crate) fn own_command() -> PathBuf {
 fn new(name: &str, here: bool, dry_run: bool) -> i32 {
     let plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
-        let error = format!("a site cannot be called \"{name}\"; use letters, digits, -, _ and .");
+        let error = fault!(SITE_UNKNOWN, "a site cannot be called \"{name}\"; use letters, digits, -, _ and .");
         return crate::fail(false, &error, crate::BAD_USE);
     }
     let text = template(name);
@@ -221,8 +227,9 @@ fn new(name: &str, here: bool, dry_run: bool) -> i32 {
         false => match ligament_launch::site::own_directory() {
             Some(directory) => directory,
             None => {
-                let error = "HOME is not set, so there is no place for your sites; use --here";
-                return crate::fail(false, error, crate::BAD_USE);
+                let error =
+                    fault!(SITE_UNKNOWN, "HOME is not set, so there is no place for your sites; use --here");
+                return crate::fail(false, &error, crate::BAD_USE);
             }
         },
     };
@@ -237,11 +244,14 @@ fn new(name: &str, here: bool, dry_run: bool) -> i32 {
             crate::DONE
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let error = format!("the site file {} is there already; choose another name", path.display());
+            let error =
+                fault!(SITE_UNKNOWN, "the site file {} is there already; choose another name", path.display());
             crate::fail(false, &error, crate::BAD_USE)
         }
-        Err(error) => {
-            crate::fail(false, &format!("{} cannot be written: {error}", path.display()), crate::FAILED)
-        }
+        Err(error) => crate::fail(
+            false,
+            &fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", path.display()),
+            crate::FAILED,
+        ),
     }
 }

@@ -1,5 +1,6 @@
 //! The arguments of a run over several domains whose agents are started by hand, and what becomes of them.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::PlaceOptions;
 use ligament_model::Resolved;
 use ligament_net::{Family, Listen};
@@ -42,30 +43,41 @@ impl Listening {
     }
 }
 
-fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
-    let port =
-        |text: &str| text.trim().parse::<u16>().map_err(|_| format!("\"{text}\" is no port (1 to 65535)"));
+fn ports(text: &str) -> Result<RangeInclusive<u16>, Fault> {
+    let port = |text: &str| {
+        text.trim()
+            .parse::<u16>()
+            .map_err(|_| fault!(WORD_OF_THE_COMMAND_LINE, "\"{text}\" is no port (1 to 65535)"))
+    };
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (port(first)?, port(last)?);
     if first > last || first == 0 {
-        return Err(format!("from {first} to {last} there is no port; write 9000-9100, or one port"));
+        return Err(fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "from {first} to {last} there is no port; write 9000-9100, or one port"
+        ));
     }
     Ok(first..=last)
 }
 
 /// Seconds, from a number or with a unit.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, Fault> {
     let (number, unit) = match text.trim() {
         text if text.ends_with("min") => (&text[..text.len() - 3], 60.0),
         text if text.ends_with('h') => (&text[..text.len() - 1], 3600.0),
         text if text.ends_with('s') => (&text[..text.len() - 1], 1.0),
         text => (text, 1.0),
     };
-    let number: f64 =
-        number.trim().parse().map_err(|_| format!("\"{text}\" is no time; write 90, 90s, 5min or 2h"))?;
+    let number: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| fault!(WORD_OF_THE_COMMAND_LINE, "\"{text}\" is no time; write 90, 90s, 5min or 2h"))?;
     match number * unit {
         s if s > 0.0 && s <= 1e9 => Ok(Duration::from_secs_f64(s)),
-        _ => Err(format!("\"{text}\" is no time that can be waited; write 90, 90s, 5min or 2h")),
+        _ => Err(fault!(
+            WORD_OF_THE_COMMAND_LINE,
+            "\"{text}\" is no time that can be waited; write 90, 90s, 5min or 2h"
+        )),
     }
 }
 
@@ -116,7 +128,7 @@ impl Spreading {
 pub(crate) struct ByHand;
 
 impl Agents for ByHand {
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String> {
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault> {
         let file = invitation.display().to_string();
         let file = match file.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) {
             true => file,

@@ -4,6 +4,7 @@ use crate::arguments::print;
 use crate::places::Places;
 use crate::site::own_command;
 use ligament_analysis::{CheckOptions, Files};
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs::{self, Job};
 use ligament_launch::site::{find_site, Site, Walltime};
 use ligament_launch::{needs, place, reserved, PlaceOptions, Room};
@@ -70,13 +71,13 @@ pub(crate) struct Submit {
     pub at_site: bool,
 }
 
-fn walltime(text: &str) -> Result<Walltime, String> {
-    Walltime::parse(text).ok_or_else(|| "write for example 1:30:00 or 90min".to_owned())
+fn walltime(text: &str) -> Result<Walltime, Fault> {
+    Walltime::parse(text).ok_or_else(|| fault!(WORD_OF_THE_COMMAND_LINE, "write for example 1:30:00 or 90min"))
 }
 
 /// Submits a run.
 pub(crate) fn submit(arguments: &Submit) -> i32 {
-    let refuse = |error: &str| crate::fail(arguments.json, error, crate::BAD_USE);
+    let refuse = |error: &Fault| crate::fail(arguments.json, error, crate::BAD_USE);
     let mut site = match arguments.site.as_deref().map_or_else(|| Ok(Site::default()), find_site) {
         Ok(site) => site,
         Err(error) => return refuse(&error),
@@ -119,19 +120,19 @@ struct Prepared {
     cores: Option<u32>,
 }
 
-fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared, String> {
+fn prepare(arguments: &Submit, site: &Site, model: &Resolved) -> Result<Prepared, Fault> {
     let (nodes, cores) = size(arguments, site, model)?;
     Ok(Prepared { model: model.name.clone(), now: Moment::now(), nodes, cores })
 }
 
 /// How many nodes, and how many cores of each if the job does not have them for itself.
-fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), String> {
+fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Option<u32>), Fault> {
     let options = PlaceOptions::of(&model.ligament);
     let Some(cores) = site.cores_per_node else {
         return Ok((arguments.nodes.unwrap_or(1), None));
     };
     let room = |i: u32| Room { name: format!("node {i}"), cores, reserved: reserved(site.agent_cores, cores) };
-    let fits = |nodes: u32| -> Result<u32, String> {
+    let fits = |nodes: u32| -> Result<u32, Fault> {
         let rooms: Vec<Room> = (0..nodes).map(room).collect();
         let placed = place(&needs(model, &rooms, &|_| None)?, &rooms, options)?;
         let mut used = vec![0; rooms.len()];
@@ -141,26 +142,27 @@ fn size(arguments: &Submit, site: &Site, model: &Resolved) -> Result<(u32, Optio
     };
     // What names machines can be placed only when the job has some.
     let by_number = model.ligament.place.values().all(|place| place.domain.parse::<u32>().is_ok());
-    let (nodes, used) =
-        match arguments.nodes {
-            Some(nodes) if by_number => (nodes, fits(nodes)?),
-            Some(nodes) => (nodes, cores),
-            None if !by_number => return Err(
+    let (nodes, used) = match arguments.nodes {
+        Some(nodes) if by_number => (nodes, fits(nodes)?),
+        Some(nodes) => (nodes, cores),
+        None if !by_number => {
+            return Err(fault!(
+                NODES_UNKNOWN,
                 "the model places instances on machines by their names, so how many nodes it needs cannot be \
                         worked out; say it with --nodes"
-                    .into(),
-            ),
-            None => {
-                let most =
-                    u32::try_from(model.instances.len()).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
-                let mut tried = Err("the model has no instances".to_owned());
-                let nodes = (1..=most).find(|&nodes| {
-                    tried = fits(nodes);
-                    tried.is_ok()
-                });
-                (nodes.unwrap_or(most), tried?)
-            }
-        };
+            ))
+        }
+        None => {
+            let most =
+                u32::try_from(model.instances.len()).unwrap_or(u32::MAX).saturating_add(64).min(MOST_NODES);
+            let mut tried = Err(fault!(NODES_UNKNOWN, "the model has no instances"));
+            let nodes = (1..=most).find(|&nodes| {
+                tried = fits(nodes);
+                tried.is_ok()
+            });
+            (nodes.unwrap_or(most), tried?)
+        }
+    };
     Ok((nodes, (!site.whole_nodes).then_some(used)))
 }
 
@@ -169,11 +171,12 @@ fn last(cores: &[u32]) -> u32 {
     cores.iter().max().map_or(0, |last| last + 1)
 }
 
-fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32, String> {
+fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32, Fault> {
     if arguments.dry_run {
         let name = format!("{}-{}", prepared.model, prepared.now.compact());
         let directory = arguments.run_dir.clone().unwrap_or_else(|| Path::new("runs").join(name));
-        let directory = std::path::absolute(&directory).map_err(|error| error.to_string())?;
+        let directory = std::path::absolute(&directory)
+            .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", directory.display()))?;
         let script = job(arguments, site, prepared, &RunDirectory::open(directory))?.script(site);
         match arguments.json {
             true => {
@@ -187,8 +190,9 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
     let job = job(arguments, site, prepared, &run)?;
     if let Some(file) = &site.file {
         // As it is now: the job may begin days from now.
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| format!("the site file {} cannot be read: {error}", file.display()))?;
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            fault!(SITE_UNKNOWN, "the site file {} cannot be read: {error}", file.display())
+        })?;
         run.write(&format!("{}.yaml", site.name), &text)?;
     }
     run.write("job.sh", &job.script(site))?;
@@ -214,11 +218,11 @@ fn carry_out(arguments: &Submit, site: &Site, prepared: &Prepared) -> Result<i32
 }
 
 /// The job, with the command that runs the model once more as it was asked for here.
-fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory) -> Result<Job, String> {
+fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory) -> Result<Job, Fault> {
     let absolute = |path: &Path| {
         std::path::absolute(path)
             .map(|path| path.display().to_string())
-            .map_err(|error| format!("{}: {error}", path.display()))
+            .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", path.display()))
     };
     let ligament = site.ligament.clone().map_or_else(own_command, PathBuf::from);
     let mut command = vec![ligament.display().to_string(), "run".to_owned()];
@@ -238,7 +242,8 @@ fn job(arguments: &Submit, site: &Site, prepared: &Prepared, run: &RunDirectory)
     command.extend(arguments.places.words());
     command.extend(arguments.limits.words());
     command.extend(arguments.ignore.words());
-    let from = std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
+    let from = std::env::current_dir()
+        .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "the current directory: {error}"))?;
     Ok(Job {
         run: run.name(),
         directory: run.path().to_path_buf(),

@@ -1,73 +1,339 @@
-//! What can go wrong in an instance's calls: one enum, with messages that say what, where, and what to do.
+//! What can go wrong in an instance's calls: an enum for each operation, whose messages say what, where, and what to do.
 
 use crate::turn::Overlap;
-use ligament_catalogue::with_code;
+use ligament_catalogue::{errors, fault, hinted, Code, Coded, Fault};
+use ligament_model::SettingError;
 use ligament_shm::ShmError;
 use std::fmt;
 
-/// An error of an instance's call.
+/// An error of an instance's call. Its `kind` says what a program may do about it, its `code` what a person can read
+/// about it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no run to take part in, or it refused this instance.
-    Registration(String),
-    /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, a call
-    /// at the wrong moment.
-    Usage(String),
+    /// The process is not, or not any more, an instance of a run.
+    Identity(IdentityError),
+    /// A port, or one of its slots, is not what the code takes it for.
+    Port(PortError),
+    /// What is to be sent cannot be a message.
+    Send(SendError),
+    /// What came is not what the code asked for.
+    Receive(ReceiveError),
+    /// A setting cannot be had.
+    Setting(SettingError),
+    /// The agent told what cannot be.
+    Agent(AgentError),
     /// The instance is in the middle of another call, of another thread or below this one.
     InUse(Overlap),
+    /// The transport failed.
+    Transport {
+        /// What was being done.
+        during: String,
+        /// What went wrong.
+        error: ShmError,
+    },
+    /// A signal arrived while waiting.
+    Interrupted,
+    /// The code's own error, in its words. It counts as `Usage`.
+    Own(String),
+    /// Something else, such as a wrong argument of another language's call.
+    Other {
+        /// What a program may do about it.
+        kind: Kind,
+        /// What went wrong.
+        fault: Fault,
+    },
+}
+
+/// What a program may want to do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// There is no run to take part in, or it refused this instance.
+    Registration,
+    /// The code used the library in a way that cannot work: an unknown port, a slot that is not there, a call
+    /// at the wrong moment.
+    Usage,
     /// A message is not what the caller asked for (another type, another shape).
-    Unexpected(String),
+    Unexpected,
     /// The conduit has ended: nothing more will come on this port.
-    Closed(String),
+    Closed,
     /// A setting is not set.
-    SettingUnset(String),
+    SettingUnset,
     /// A setting is of another type.
-    SettingType(String),
+    SettingType,
     /// Nothing came within the time allowed.
-    TimedOut(String),
+    TimedOut,
     /// A signal arrived while waiting.
     Interrupted,
     /// The message cannot be stored: not enough memory in the run.
-    OutOfMemory(String),
+    OutOfMemory,
     /// The run is ending, for the reason given.
-    RunEnds(String),
+    RunEnds,
     /// The system, or data from another process, failed us.
-    System(String),
+    System,
+}
+
+errors! {
+    /// Why a process is not an instance.
+    pub enum IdentityError {
+        /// It was told of a run before.
+        TakesPart => ALREADY_REGISTERED,
+            "this process, or one that it comes from, takes part in the run already; a program makes one Instance and \
+             no more";
+        /// Nothing told it of a run.
+        NotInARun { variable: String } => NOT_IN_A_RUN,
+            "this program takes part in a coupled model, but {variable} is not set, so it does not know in which run; \
+             start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- PROGRAM`";
+        /// Another rank of its program speaks for it.
+        OtherRank { rank: u32, ranks: u32, instance: String } => MPI_OTHER_RANK,
+            "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the instance on all \
+             ranks together with the MPI interface of your language (ligament_mpi.h, ligament/mpi.hpp), or on rank 0 only";
+        /// It was forked from an instance.
+        Forked { instance: String } => FORKED,
+            "this process is a fork of instance {instance}; only the process that made it may use it";
+        /// It was one.
+        Over { instance: String } => INSTANCE_OVER,
+            "instance {instance} is over: reuse_instance() said no, or it was shut down";
+    }
+}
+
+errors! {
+    /// Why a port cannot be used as the code wants to.
+    pub enum PortError {
+        /// It has no brackets in its name.
+        NameWithBrackets { port: String, bare: String } => NO_SUCH_PORT,
+            "there is no port \"{port}\"; call it \"{bare}\" here";
+        /// There is none of this name.
+        Unknown { port: String, known: String } => NO_SUCH_PORT,
+            "there is no port \"{port}\"; this instance has {known}. Declare it where the instance is made, and in the \
+             model";
+        /// Sending on a port that receives.
+        Receives { port: String, operator: &'static str } => WRONG_OPERATOR,
+            "port \"{port}\" is an {operator} port, which receives; send on O_I and O_F ports";
+        /// Receiving on a port that sends.
+        Sends { port: String, operator: &'static str } => WRONG_OPERATOR,
+            "port \"{port}\" is an {operator} port, which sends; receive on F_INIT and S ports";
+        /// Receiving where no conduit leads.
+        NotConnected { port: String } => NOT_CONNECTED,
+            "nothing is connected to port \"{port}\", so nothing can be received on it; connect it in the model, or ask \
+             is_connected() first";
+        /// A slot beyond those that the code has set.
+        BeyondLength { port: String, slots: usize, slot: u32 } => NO_SUCH_SLOT,
+            "port \"{port}\" has {slots} slots now, so there is no slot {slot}; set their number with set_port_length()";
+        /// A slot beyond those of the model.
+        BeyondModel { port: String, last: usize, slot: u32 } => NO_SUCH_SLOT,
+            "port \"{port}\" has slots 0 to {last}, so there is no slot {slot}";
+        /// A slot of a port that has none.
+        Scalar { port: String, slot: u32 } => NO_SUCH_SLOT,
+            "port \"{port}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare the port \
+             as \"{port}[]\"";
+        /// No slot of a port that has some.
+        WhichSlot { port: String, slots: usize } => WHICH_SLOT,
+            "port \"{port}\" is a vector port with {slots} slots: say which slot is meant";
+        /// A length of a port without slots.
+        NoLength { port: String } => NOT_RESIZABLE, "port \"{port}\" is not a vector port, so it has no length";
+        /// A length that the model has set.
+        LengthOfModel { port: String, slots: usize, length: usize } => NOT_RESIZABLE,
+            "port \"{port}\" has {slots} slots, as the model says, and cannot be made to have {length}; change the \
+             multiplicities in the model, or ask is_resizable() first";
+        /// More slots than there can be.
+        TooManySlots { port: String, length: usize, most: usize } => NOT_RESIZABLE,
+            "port \"{port}\" cannot have {length} slots; {most} are the most";
+    }
+}
+
+errors! {
+    /// Why something cannot be sent.
+    pub enum SendError {
+        /// The next message would be in the past.
+        NextIsEarlier { at: f64, next: f64 } => NOT_A_TIME,
+            "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message on this \
+             port, or none if there will be none";
+        /// The next message would be at no time.
+        NextIsNoTime { next: f64 } => NOT_A_TIME,
+            "the next timestamp is {next}, which is no time; give finite model time in seconds, or none if there will \
+             be no next message";
+        /// The message would be at no time.
+        NoTime { at: f64 } => NOT_A_TIME,
+            "the timestamp is {at}, which is no time; give finite model time in seconds";
+    }
+}
+
+errors! {
+    /// Why there is nothing to receive, or not what was asked for.
+    pub enum ReceiveError {
+        /// The sender has ended.
+        Closed { port: String, peer: String } => CLOSED,
+            "port {port} was closed by its sender ({peer}): nothing more will come; does the sender end its loop before \
+             this one does?";
+        /// All senders have ended.
+        AllClosed => CLOSED, "all of the ports waited for have ended";
+        /// The initial message of a slot that did not come in this pass.
+        NoSlotCame { port: String, slots: usize, slot: usize } => INITIAL_MESSAGE_USED,
+            "port \"{port}\" has {slots} slots this time, so nothing came for slot {slot}";
+        /// The initial message was received before.
+        Used { port: String } => INITIAL_MESSAGE_USED,
+            "the message on F_INIT port {port} was received already; there is one for each time that reuse_instance() \
+             says yes";
+        /// The message belongs to another member of an ensemble.
+        OtherSettings { port: String } => OTHER_SETTINGS,
+            "the message on port {port} was made with other settings than this instance has now: two branches of an \
+             ensemble are being mixed. Check that its F_INIT and S ports are connected to the same member";
+        /// An overlay must be settings.
+        OnlySettings { port: &'static str, value: String } => ONLY_SETTINGS,
+            "{port} received {value}; only settings can be sent to it";
+        /// What came on a port is not what is expected of it.
+        OtherCame { value: String, origin: String, expected: String } => NOT_AN_ARRAY,
+            "{value} came on {origin}, where {expected} was expected";
+        /// A value that was made here is not what is expected of it.
+        OtherValue { value: String, expected: String } => NOT_AN_ARRAY,
+            "the value is {value}, where {expected} was expected";
+        /// The array to receive into is not as large as its shape.
+        OtherSize { shape: Vec<u64>, dtype: &'static str, bytes: u64, room: usize } => NOT_AN_ARRAY,
+            "shape {shape:?} of {dtype} takes {bytes} bytes, but the array to receive into has {room}";
+    }
+}
+
+errors! {
+    /// What an agent told that cannot be.
+    pub enum AgentError {
+        /// Settings in another form.
+        Settings => MALFORMED_DATA, "the agent sent settings that cannot be read";
+        /// A port with a NUL in its name.
+        PortName { name: String } => MALFORMED_DATA, "the agent speaks of a port {name:?}";
+        /// An operator of another version.
+        Operator { operator: String } => OTHER_VERSION, "the agent speaks of an operator \"{operator}\"";
+        /// A channel of a port that there is not.
+        ChannelOfPort { port: u32 } => MALFORMED_DATA,
+            "the agent gave a channel to port {port}, which does not exist";
+        /// A channel of a slot that there is not.
+        ChannelOfSlot { port: String, slot: usize } => MALFORMED_DATA,
+            "the agent gave a channel to port \"{port}\" slot {slot}, which does not exist";
+        /// A channel of an instance that there is not.
+        ChannelOfMember { member: u32 } => MALFORMED_DATA, "the agent gave a channel to member {member}";
+        /// Ports that it has not told of.
+        ListOfPorts { list: usize } => MALFORMED_DATA, "the agent speaks of a list of ports {list}";
+        /// An overlay that its sender has not announced.
+        UnknownOverlay { port: String, overlay: u32 } => MALFORMED_DATA,
+            "a message on port {port} names settings overlay {overlay}, which never came";
+        /// Something else than a resizable port sends.
+        OnResizable { what: String, port: String } => MALFORMED_DATA, "{what} came on the resizable port \"{port}\"";
+    }
 }
 
 impl Error {
+    /// Something that only its words and its code tell.
+    pub fn other(kind: Kind, fault: impl Into<Fault>) -> Error {
+        Error::Other { kind, fault: fault.into() }
+    }
+
     /// Adds to a transport error what was being done.
     pub(crate) fn during(error: ShmError, what: impl FnOnce() -> String) -> Error {
         match error {
-            ShmError::OutOfMemory { .. } => Error::OutOfMemory(format!("{}: {error}", what())),
-            ShmError::TooLarge { .. } => Error::Usage(format!("{}: {error}", what())),
-            ShmError::TimedOut => Error::TimedOut(format!("{}: {error}", what())),
             ShmError::Interrupted => Error::Interrupted,
-            ShmError::NotHere => Error::Usage(format!("{}: {error}", what())),
-            ShmError::RunEnds(_) | ShmError::AgentGone => Error::RunEnds(format!("{}: {error}", what())),
-            ShmError::System { .. } | ShmError::Malformed(_) => Error::System(format!("{}: {error}", what())),
+            error => Error::Transport { during: what(), error },
+        }
+    }
+
+    /// What went wrong while an instance was made.
+    pub(crate) fn while_registering(error: ShmError) -> Error {
+        match error {
+            ShmError::System { .. } => {
+                Error::other(Kind::System, fault!(REGISTER_FAILED, "setting up shared memory: {error}"))
+            }
+            error => Error::during(error, || "setting up shared memory".into()),
+        }
+    }
+
+    /// What a program may want to do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Error::Identity(IdentityError::Forked { .. } | IdentityError::Over { .. }) => Kind::Usage,
+            Error::Identity(_) => Kind::Registration,
+            Error::Port(_) | Error::Send(_) | Error::InUse(_) | Error::Own(_) => Kind::Usage,
+            Error::Receive(error) => match error {
+                ReceiveError::Closed { .. } | ReceiveError::AllClosed => Kind::Closed,
+                ReceiveError::NoSlotCame { .. }
+                | ReceiveError::Used { .. }
+                | ReceiveError::OtherSize { .. } => Kind::Usage,
+                ReceiveError::OtherSettings { .. }
+                | ReceiveError::OnlySettings { .. }
+                | ReceiveError::OtherCame { .. }
+                | ReceiveError::OtherValue { .. } => Kind::Unexpected,
+            },
+            Error::Setting(SettingError::NotSet { .. }) => Kind::SettingUnset,
+            Error::Setting(_) => Kind::SettingType,
+            Error::Agent(_) => Kind::System,
+            Error::Transport { error, .. } => match error {
+                ShmError::OutOfMemory { .. } => Kind::OutOfMemory,
+                ShmError::TooLarge { .. } | ShmError::NotHere => Kind::Usage,
+                ShmError::TimedOut => Kind::TimedOut,
+                ShmError::Interrupted => Kind::Interrupted,
+                ShmError::RunEnds(_) | ShmError::AgentGone => Kind::RunEnds,
+                ShmError::System { .. } | ShmError::NoFence { .. } | ShmError::Malformed(_) => Kind::System,
+            },
+            Error::Interrupted => Kind::Interrupted,
+            Error::Other { kind, .. } => *kind,
+        }
+    }
+}
+
+impl Coded for Error {
+    fn code(&self) -> Code {
+        match self {
+            Error::Identity(error) => error.code(),
+            Error::Port(error) => error.code(),
+            Error::Send(error) => error.code(),
+            Error::Receive(error) => error.code(),
+            Error::Setting(error) => error.code(),
+            Error::Agent(error) => error.code(),
+            Error::InUse(overlap) => overlap.code(),
+            Error::Transport { error, .. } => error.code(),
+            Error::Interrupted => ShmError::Interrupted.code(),
+            Error::Own(text) => hinted(text).unwrap_or(Code::REPORTED_AN_ERROR),
+            Error::Other { fault, .. } => fault.code(),
         }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Registration(text)
-            | Error::Usage(text)
-            | Error::Unexpected(text)
-            | Error::SettingUnset(text)
-            | Error::SettingType(text)
-            | Error::OutOfMemory(text)
-            | Error::RunEnds(text)
-            | Error::System(text) => f.write_str(&with_code(text)),
-            // Many codes go on after these: nothing is looked up for them.
-            Error::Closed(text) | Error::TimedOut(text) => f.write_str(text),
-            Error::InUse(overlap) => overlap.fmt(f),
-            Error::Interrupted => f.write_str("interrupted by a signal"),
-        }
+        let text = match self {
+            // Nothing is allocated for it.
+            Error::InUse(overlap) => return overlap.fmt(f),
+            // Nobody has to read about it.
+            Error::Interrupted => return ShmError::Interrupted.fmt(f),
+            Error::Own(text) => return f.write_str(text),
+            Error::Identity(error) => error.to_string(),
+            Error::Port(error) => error.to_string(),
+            Error::Send(error) => error.to_string(),
+            Error::Receive(error) => error.to_string(),
+            Error::Setting(error) => error.to_string(),
+            Error::Agent(error) => error.to_string(),
+            Error::Transport { during, error } => format!("{during}: {error}"),
+            Error::Other { fault, .. } => fault.to_string(),
+        };
+        f.write_str(&Fault::new(self.code(), text).with_code())
     }
 }
 
 impl std::error::Error for Error {}
+
+macro_rules! from {
+    ($($name:ident($error:ty)),+ $(,)?) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Error {
+                Error::$name(error)
+            }
+        })+
+    };
+}
+from!(
+    Identity(IdentityError),
+    Port(PortError),
+    Send(SendError),
+    Receive(ReceiveError),
+    Setting(SettingError),
+    Agent(AgentError),
+);

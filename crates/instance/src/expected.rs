@@ -1,6 +1,6 @@
 //! What a code expects of an array that it takes, and what it is told where something else came.
 
-use crate::error::Error;
+use crate::error::{Error, ReceiveError};
 use crate::message::kind_of;
 use ligament_wire::{Array, DType, Value};
 use std::fmt;
@@ -52,10 +52,12 @@ impl Expected<'_> {
     /// What to say where something else came, in words.
     #[cold]
     pub fn unmet(&self, came: &str, origin: &Origin) -> Error {
-        Error::Unexpected(match origin.text() {
-            "" => format!("the value is {came}, where {self} was expected"),
-            origin => format!("{came} came on {origin}, where {self} was expected"),
-        })
+        let (value, expected) = (came.to_owned(), self.to_string());
+        let error = match origin.text() {
+            "" => ReceiveError::OtherValue { value, expected },
+            origin => ReceiveError::OtherCame { value, origin: origin.to_owned(), expected },
+        };
+        error.into()
     }
 }
 

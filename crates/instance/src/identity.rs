@@ -1,6 +1,6 @@
 //! Which instance this process is: what the launcher leaves in its environment.
 
-use crate::error::Error;
+use crate::error::{Error, IdentityError};
 use ligament_shm::line::Identity;
 use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_RANKS, ENV_TOKEN};
 
@@ -8,26 +8,15 @@ use ligament_wire::control::{ENV_AGENT, ENV_INSTANCE, ENV_RANKS, ENV_TOKEN};
 pub(crate) fn from_environment() -> Result<Identity, Error> {
     if let Some((rank, ranks)) = other_rank(|name| std::env::var(name).ok()) {
         let instance = std::env::var(ENV_INSTANCE).unwrap_or_default();
-        return Err(Error::Registration(format!(
-            "this is rank {rank} of the {ranks} of {instance}, and rank 0 speaks for all of them; make the instance on all \
-             ranks together with the MPI interface of your language (ligament_mpi.h, ligament/mpi.hpp), or on rank 0 only"
-        )));
+        return Err(IdentityError::OtherRank { rank, ranks, instance }.into());
     }
     let get = |name: &str| {
         // Empty where this process, or one that it comes from, is an instance already.
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
-            return Err(Error::Registration(
-                "this process, or one that it comes from, takes part in the run already; a program makes one Instance and no \
-                 more"
-                    .to_owned(),
-            ));
+            return Err(IdentityError::TakesPart);
         }
-        std::env::var(name).ok().filter(|value| !value.is_empty()).ok_or_else(|| {
-            Error::Registration(format!(
-                "this program takes part in a coupled model, but {name} is not set, so it does not know in which run; \
-                 start it with `ligament run MODEL`, or by hand with `ligament join RUN INSTANCE -- PROGRAM`"
-            ))
-        })
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+        value.ok_or_else(|| IdentityError::NotInARun { variable: name.to_owned() })
     };
     Ok(Identity { agent: get(ENV_AGENT)?, instance: get(ENV_INSTANCE)?, token: get(ENV_TOKEN)? })
 }

@@ -1,6 +1,6 @@
 //! The instance: registering, the reuse loop, settings, logging, and a clean end.
 
-use crate::error::Error;
+use crate::error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError};
 use crate::identity::from_environment;
 use crate::loan::Spare;
 use crate::message::Message;
@@ -9,7 +9,8 @@ use crate::overlay::{from_value, Overlays};
 use crate::ports::{Joined, PortTable, Ports};
 use crate::sys;
 use crate::transport::Transport;
-use ligament_model::{Operator, Reference, SettingType, SettingValue, Settings, SETTINGS_PORT};
+use ligament_catalogue::{fault, said};
+use ligament_model::{Operator, Reference, SettingError, SettingType, SettingValue, Settings, SETTINGS_PORT};
 use ligament_shm::line::{AgentLine, Identity, Registered};
 use ligament_shm::{forks, Endpoint, ShmError};
 use ligament_wire::control::{ChannelInfo, Welcome, ENV_IDENTITY};
@@ -127,7 +128,7 @@ impl Common {
         let settings = decode_body(0, welcome.settings.clone().into(), &Limits::default())
             .ok()
             .and_then(|value| from_value(&value))
-            .ok_or_else(|| Error::System("the agent sent settings that cannot be read".into()))?;
+            .ok_or(AgentError::Settings)?;
         let asked = (welcome.hears_use == Some(true)).then(Asked::default);
         Ok(Common { run: welcome.run.as_str().into(), settings: Arc::new(settings), asked, flags })
     }
@@ -147,7 +148,7 @@ impl Instance {
     pub fn with_options(ports: Option<&Ports>, flags: Flags, language: &str) -> Result<Instance, Error> {
         let identity = from_environment()?;
         let registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, false)
-            .map_err(Error::Registration)?;
+            .map_err(|fault| Error::other(Kind::Registration, fault))?;
         Instance::alone(identity, registered, flags)
     }
 
@@ -161,7 +162,7 @@ impl Instance {
         let (sends, receives) = (joined(&welcome.sends), joined(&welcome.receives));
         let table = PortTable::new(&welcome.ports, &names, sends, receives)?;
         let endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
-            .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
+            .map_err(Error::while_registering)?;
         let common = Common::new(&welcome, flags)?;
         Instance::made_of(Transport::Own(endpoint), table, identity.instance, welcome.log_level, &common)
     }
@@ -174,8 +175,9 @@ impl Instance {
         log_level: u8,
         common: &Common,
     ) -> Result<Instance, Error> {
-        let name = Reference::new(&name_text)
-            .map_err(|error| Error::Registration(format!("LIGAMENT_INSTANCE: {error}")))?;
+        let name = Reference::new(&name_text).map_err(|error| {
+            Error::other(Kind::Registration, fault!(BAD_SETTING_NAME, "LIGAMENT_INSTANCE: {error}"))
+        })?;
         Ok(Instance {
             endpoint: transport,
             table,
@@ -259,7 +261,8 @@ impl Instance {
             let port = self.table.ports[port].describe(slot);
             self.log(
                 LogLevel::Warning,
-                &format!(
+                &said!(
+                    INITIAL_MESSAGE_UNREAD,
                     "the message on F_INIT port {port} was not received before the next pass; it is dropped"
                 ),
             )?;
@@ -279,11 +282,9 @@ impl Instance {
         let Some(came) = self.receive_raw(port, 0, None, &mut message)? else {
             return Ok(false);
         };
-        let own = from_value(&message.data).ok_or_else(|| {
-            Error::Unexpected(format!(
-                "{SETTINGS_PORT} received {}; only settings can be sent to it",
-                crate::message::kind_of(&message.data)
-            ))
+        let own = from_value(&message.data).ok_or_else(|| ReceiveError::OnlySettings {
+            port: SETTINGS_PORT,
+            value: crate::message::kind_of(&message.data),
         })?;
         let mut overlay = came.as_deref().and_then(from_value).unwrap_or_default();
         overlay.update(&own);
@@ -332,23 +333,20 @@ impl Instance {
     /// # Errors
     /// `SettingUnset` if it is not set, `SettingType` if it is not of the wanted type; `None` wants none in particular.
     pub fn get_setting(&self, name: &str, wanted: Option<SettingType>) -> Result<SettingValue, Error> {
-        let reference = Reference::new(name)
-            .map_err(|error| Error::SettingUnset(format!("\"{name}\" is no name for a setting: {error}")))?;
+        let reference = Reference::new(name).map_err(|error| {
+            let fault = fault!(BAD_SETTING_NAME, "\"{name}\" is no name for a setting: {error}");
+            Error::other(Kind::SettingUnset, fault)
+        })?;
         self.asked.iter().for_each(|asked| asked.note(name));
         let layers = [self.overlays.current(), &*self.base];
         let found = match wanted {
             Some(wanted) => Settings::layered_as(&layers, &self.name, &reference, wanted),
             None => match Settings::layered(&layers, &self.name, &reference) {
                 Some((_, value)) => return Ok(value.clone()),
-                None => {
-                    Err(ligament_model::SettingError::NotSet { name: reference, instance: self.name.clone() })
-                }
+                None => Err(SettingError::NotSet { name: reference, instance: self.name.clone() }),
             },
         };
-        found.map_err(|error| match error {
-            ligament_model::SettingError::NotSet { .. } => Error::SettingUnset(error.to_string()),
-            _ => Error::SettingType(error.to_string()),
-        })
+        found.map_err(Error::Setting)
     }
 
     /// The names of the settings that this instance can ask for.
@@ -388,7 +386,7 @@ impl Instance {
         if port.vector {
             Ok(port.slots.len())
         } else {
-            Err(Error::Usage(format!("port \"{}\" is not a vector port, so it has no length", port.name)))
+            Err(PortError::NoLength { port: port.name.to_string() }.into())
         }
     }
 
@@ -542,14 +540,12 @@ impl Instance {
 
     #[cold]
     fn why_dead(&self) -> Error {
-        Error::Usage(if self.forks != forks::count() {
-            format!(
-                "this process is a fork of instance {}; only the process that made it may use it",
-                self.name_text
-            )
-        } else {
-            format!("instance {} is over: reuse_instance() said no, or it was shut down", self.name_text)
-        })
+        let instance = self.name_text.clone();
+        match self.forks == forks::count() {
+            true => IdentityError::Over { instance },
+            false => IdentityError::Forked { instance },
+        }
+        .into()
     }
 
     /// Notes that a port was used, and reports a deviation from the loop's order.
@@ -568,7 +564,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // A panic is a failure, not an end.
         if std::thread::panicking() {
-            let _ = self.error_shutdown("the code panicked");
+            let _ = self.error_shutdown(&said!(CODE_PANICKED, "the code panicked"));
         } else {
             let _ = self.finish();
         }

@@ -34,7 +34,7 @@ mod submodel;
 mod sys;
 mod turn;
 
-pub use error::Error;
+pub use error::{AgentError, Error, IdentityError, Kind, PortError, ReceiveError, SendError};
 pub use expected::{Expected, Origin};
 pub use instance::{Flags, Instance, LogLevel, Parallelism};
 pub use ligament_model::{Operator, SettingType, SettingValue, Settings};

@@ -1,6 +1,6 @@
 //! What goes through a port: messages out, messages in, loans, and arrays to receive into.
 
-use crate::error::Error;
+use crate::error::{Error, ReceiveError, SendError};
 use crate::expected::{Expected, Origin};
 use ligament_model::Settings;
 use ligament_shm::memory::copy_in_pieces;
@@ -121,18 +121,12 @@ impl Times {
 
     /// What is wrong with them.
     #[cold]
-    pub(crate) fn fault(&self) -> String {
+    pub(crate) fn fault(&self) -> SendError {
         let at = self.timestamp;
         match self.next_timestamp {
-            Some(next) if at.is_finite() && next.is_finite() => format!(
-                "the next timestamp {next} is earlier than the timestamp {at}; give the time of the next message on this \
-                 port, or none if there will be none"
-            ),
-            Some(next) if at.is_finite() => format!(
-                "the next timestamp is {next}, which is no time; give finite model time in seconds, or none if there \
-                 will be no next message"
-            ),
-            _ => format!("the timestamp is {at}, which is no time; give finite model time in seconds"),
+            Some(next) if at.is_finite() && next.is_finite() => SendError::NextIsEarlier { at, next },
+            Some(next) if at.is_finite() => SendError::NextIsNoTime { next },
+            _ => SendError::NoTime { at },
         }
     }
 }
@@ -186,13 +180,9 @@ impl ArrayMut<'_> {
         let expected = Expected { dtype: Some(self.dtype), ndim: None, shape: Some(&shape) };
         let array = message.array_as(&expected)?;
         if array.nbytes() != self.data.len() as u64 {
-            return Err(Error::Usage(format!(
-                "shape {:?} of {} takes {} bytes, but the array to receive into has {}",
-                self.shape,
-                self.dtype.name(),
-                array.nbytes(),
-                self.data.len()
-            )));
+            let (shape, dtype) = (self.shape.to_vec(), self.dtype.name());
+            let (bytes, room) = (array.nbytes(), self.data.len());
+            return Err(ReceiveError::OtherSize { shape, dtype, bytes, room }.into());
         }
         self.scatter(array);
         Ok(())

@@ -2,6 +2,7 @@
 //! `O_I` and receive on `S`; then send on `O_F`. Free-form use is allowed, so a deviation is reported once in the
 //! run's log and nothing else happens.
 
+use ligament_catalogue::said;
 use ligament_model::Operator;
 
 /// Where in its loop an instance is.
@@ -67,7 +68,7 @@ impl OrderWatch {
 
     /// A port with this operator is used. Returns what to report, if it is out of order for the first time.
     #[inline]
-    pub fn used(&mut self, operator: Operator) -> Option<&'static str> {
+    pub fn used(&mut self, operator: Operator) -> Option<String> {
         if !self.looping {
             return None;
         }
@@ -87,14 +88,19 @@ impl OrderWatch {
         }
         Some(match operator {
             Operator::FInit => {
-                "receives on an F_INIT port after its steps have begun; the other components may expect it before"
+                said!(
+                    ORDER_OF_CALLS,
+                    "receives on an F_INIT port after its steps have begun; the other components may expect it before"
+                )
             }
-            Operator::OI => {
+            Operator::OI => said!(
+                ORDER_OF_CALLS,
                 "sends on an O_I port after its final O_F message of this pass; call reuse_instance() between them"
-            }
-            _ => {
+            ),
+            _ => said!(
+                ORDER_OF_CALLS,
                 "receives on an S port after its final O_F message of this pass; call reuse_instance() between them"
-            }
+            ),
         })
     }
 }

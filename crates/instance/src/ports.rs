@@ -1,6 +1,6 @@
 //! Ports: as the code declares them, and as the model has connected them.
 
-use crate::error::Error;
+use crate::error::{AgentError, Error, PortError};
 use crate::head::Head;
 use crate::resizable::Resizable;
 use ligament_model::Operator;
@@ -162,57 +162,31 @@ impl Port {
     /// A slot that the model does not have: of a resizable port, or wrong.
     #[cold]
     fn unusual_slot(&self, slot: Option<u32>) -> Result<usize, Error> {
-        Err(Error::Usage(match slot {
+        let (port, slots) = (self.name.to_string(), self.slots.len());
+        Err(match slot {
             // How many slots there are is learnt from what comes.
             Some(slot) if self.resizable.is_some() && self.operator.receives() => return Ok(slot as usize),
-            Some(slot) if self.resizable.is_some() => format!(
-                "port \"{}\" has {} slots now, so there is no slot {slot}; set their number with set_port_length()",
-                self.name,
-                self.slots.len()
-            ),
-            None => format!(
-                "port \"{}\" is a vector port with {} slots: say which slot is meant",
-                self.name,
-                self.slots.len()
-            ),
-            Some(slot) if self.vector => format!(
-                "port \"{}\" has slots 0 to {}, so there is no slot {slot}",
-                self.name,
-                self.slots.len() - 1
-            ),
-            Some(slot) => format!(
-                "port \"{}\" is not a vector port, so there is no slot {slot}; leave the slot out, or declare \
-                 the port as \"{}[]\"",
-                self.name, self.name
-            ),
-        }))
+            Some(slot) if self.resizable.is_some() => PortError::BeyondLength { port, slots, slot },
+            None => PortError::WhichSlot { port, slots },
+            Some(slot) if self.vector => PortError::BeyondModel { port, last: slots - 1, slot },
+            Some(slot) => PortError::Scalar { port, slot },
+        }
+        .into())
     }
 
     #[cold]
     pub fn receives_only(&self) -> Error {
-        Error::Usage(format!(
-            "port \"{}\" is an {} port, which receives; send on O_I and O_F ports",
-            self.name,
-            self.operator.name()
-        ))
+        PortError::Receives { port: self.name.to_string(), operator: self.operator.name() }.into()
     }
 
     #[cold]
     pub fn sends_only(&self) -> Error {
-        Error::Usage(format!(
-            "port \"{}\" is an {} port, which sends; receive on F_INIT and S ports",
-            self.name,
-            self.operator.name()
-        ))
+        PortError::Sends { port: self.name.to_string(), operator: self.operator.name() }.into()
     }
 
     #[cold]
     pub fn unconnected(&self) -> Error {
-        Error::Usage(format!(
-            "nothing is connected to port \"{}\", so nothing can be received on it; connect it in the model, or ask \
-             is_connected() first",
-            self.name
-        ))
+        PortError::NotConnected { port: self.name.to_string() }.into()
     }
 
     /// The port and slot as people write it.
@@ -260,11 +234,10 @@ impl PortTable {
         let mut ports = Vec::with_capacity(infos.len());
         for (info, name) in infos.iter().zip(names) {
             if name.contains('\0') {
-                return Err(Error::System(format!("the agent speaks of a port {name:?}")));
+                return Err(AgentError::PortName { name: name.to_string() }.into());
             }
-            let operator = Operator::from_name(&info.operator).ok_or_else(|| {
-                Error::System(format!("the agent speaks of an operator \"{}\"", info.operator))
-            })?;
+            let operator = Operator::from_name(&info.operator);
+            let operator = operator.ok_or_else(|| AgentError::Operator { operator: info.operator.clone() })?;
             let count = if info.vector { info.length.unwrap_or(0) as usize } else { 1 };
             // The model gives a length to every vector port but those that are joined to vector ports, or to none.
             let resizable = (info.vector && info.length.is_none()).then(Box::default);
@@ -285,19 +258,15 @@ impl PortTable {
         for Joined { port, slot, index, peer } in sends.into_iter().chain(receives) {
             let slot = slot.unwrap_or(0) as usize;
             let Some(here) = ports.get_mut(port as usize) else {
-                return Err(Error::System(format!(
-                    "the agent gave a channel to port {port}, which does not exist"
-                )));
+                return Err(AgentError::ChannelOfPort { port }.into());
             };
             match &mut here.resizable {
                 Some(shared) => shared.channels.push(index),
                 None => {
-                    let channels = here.slots.get_mut(slot).ok_or_else(|| {
-                        Error::System(format!(
-                            "the agent gave a channel to port \"{}\" slot {slot}, which does not exist",
-                            here.name
-                        ))
-                    })?;
+                    let channels = here
+                        .slots
+                        .get_mut(slot)
+                        .ok_or_else(|| AgentError::ChannelOfSlot { port: here.name.to_string(), slot })?;
                     channels.reserve_exact(1);
                     channels.push(index);
                 }
@@ -331,16 +300,14 @@ impl PortTable {
 
     #[cold]
     fn unknown(&self, name: &str) -> Error {
+        let port = name.to_owned();
         if let Some(bare) = name.strip_suffix("[]") {
             if self.ports.iter().any(|port| &*port.name == bare) {
-                return Error::Usage(format!("there is no port \"{name}\"; call it \"{bare}\" here"));
+                return PortError::NameWithBrackets { port, bare: bare.to_owned() }.into();
             }
         }
         let known: Vec<&str> = self.ports.iter().map(|port| &*port.name).collect();
         let known = if known.is_empty() { "no ports".to_owned() } else { known.join(", ") };
-        Error::Usage(format!(
-            "there is no port \"{name}\"; this instance has {known}. Declare it where the instance is made, and \
-             in the model"
-        ))
+        PortError::Unknown { port, known }.into()
     }
 }

@@ -1,7 +1,7 @@
 //! Receiving: waiting for a message, or for one on any of several ports; views, and copies into the caller's
 //! arrays.
 
-use crate::error::Error;
+use crate::error::{AgentError, Error, Kind, ReceiveError};
 use crate::expected::Origin;
 use crate::instance::Instance;
 use crate::message::{ArrayMut, Message, Times};
@@ -115,7 +115,7 @@ impl Instance {
             let (port, slot) = ports[which];
             match self.receive_within(port, slot, left) {
                 // It was the conduit's end: the others may have more.
-                Err(Error::Closed(_)) => {}
+                Err(error) if error.kind() == Kind::Closed => {}
                 received => return received.map(|message| (which, message)),
             }
         }
@@ -264,7 +264,7 @@ impl Instance {
                 continue;
             }
             if channels.is_empty() {
-                return Err(Error::Closed("all of the ports waited for have ended".into()));
+                return Err(ReceiveError::AllClosed.into());
             }
             let channel = self.endpoint.wait_any(&channels, deadline).map_err(|error| {
                 let names: Vec<&str> = ports.iter().map(|(name, _)| *name).collect();
@@ -301,17 +301,10 @@ impl Instance {
         self.initial.remove(&(port, slot)).ok_or_else(|| {
             let here = &self.table.ports[port];
             if slot >= here.slots.len() {
-                return Error::Usage(format!(
-                    "port \"{}\" has {} slots this time, so nothing came for slot {slot}",
-                    here.name,
-                    here.slots.len()
-                ));
+                let (port, slots) = (here.name.to_string(), here.slots.len());
+                return ReceiveError::NoSlotCame { port, slots, slot }.into();
             }
-            Error::Usage(format!(
-                "the message on F_INIT port {} was received already; there is one for each time that \
-                 reuse_instance() says yes",
-                self.table.ports[port].describe(slot)
-            ))
+            ReceiveError::Used { port: here.describe(slot) }.into()
         })
     }
 
@@ -326,11 +319,7 @@ impl Instance {
     fn closed(&self, port: usize, slot: usize) -> Error {
         let here = &self.table.ports[port];
         let peer = self.peer_of(port, slot);
-        Error::Closed(format!(
-            "port {} was closed by its sender ({peer}): nothing more will come; does the sender end its loop \
-             before this one does?",
-            here.describe(slot)
-        ))
+        ReceiveError::Closed { port: here.describe(slot), peer }.into()
     }
 
     /// The next message as it comes, whatever the loop says; none at the conduit's end.
@@ -405,10 +394,10 @@ impl Instance {
     ) -> Result<Arc<Value>, Error> {
         match self.endpoint.overlay(channel, overlay) {
             Some(known) => Ok(known),
-            None => Err(Error::System(format!(
-                "a message on port {} names settings overlay {overlay}, which never came",
-                self.table.ports[port].describe(slot)
-            ))),
+            None => {
+                let port = self.table.ports[port].describe(slot);
+                Err(AgentError::UnknownOverlay { port, overlay }.into())
+            }
         }
     }
 
@@ -435,10 +424,6 @@ impl Instance {
 
     #[cold]
     fn other_settings(&self, port: usize, slot: usize) -> Error {
-        Error::Unexpected(format!(
-            "the message on port {} was made with other settings than this instance has now: two branches of an \
-             ensemble are being mixed. Check that its F_INIT and S ports are connected to the same member",
-            self.table.ports[port].describe(slot)
-        ))
+        ReceiveError::OtherSettings { port: self.table.ports[port].describe(slot) }.into()
     }
 }

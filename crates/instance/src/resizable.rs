@@ -2,7 +2,7 @@
 //! All slots of such a port share one conduit; a message of kind `Slot` says for which slot the next ones are. What
 //! comes for other slots than the one asked for is kept here, in order.
 
-use crate::error::Error;
+use crate::error::{AgentError, Error, PortError};
 use crate::instance::Instance;
 use crate::message::Message;
 use crate::ports::Port;
@@ -38,27 +38,17 @@ impl Port {
     /// Sets the number of slots.
     pub fn set_length(&mut self, length: usize) -> Result<(), Error> {
         if !self.vector {
-            return Err(Error::Usage(format!(
-                "port \"{}\" is not a vector port, so it has no length",
-                self.name
-            )));
+            return Err(PortError::NoLength { port: self.name.to_string() }.into());
         }
         if length == self.slots.len() {
             return Ok(());
         }
         let Some(shared) = &self.resizable else {
-            return Err(Error::Usage(format!(
-                "port \"{}\" has {} slots, as the model says, and cannot be made to have {length}; change the \
-                 multiplicities in the model, or ask is_resizable() first",
-                self.name,
-                self.slots.len()
-            )));
+            let (port, slots) = (self.name.to_string(), self.slots.len());
+            return Err(PortError::LengthOfModel { port, slots, length }.into());
         };
         if length > MAX_SLOTS {
-            return Err(Error::Usage(format!(
-                "port \"{}\" cannot have {length} slots; {MAX_SLOTS} are the most",
-                self.name
-            )));
+            return Err(PortError::TooManySlots { port: self.name.to_string(), length, most: MAX_SLOTS }.into());
         }
         self.slots.resize(length, shared.channels.clone());
         Ok(())
@@ -116,7 +106,9 @@ impl Instance {
         }
         let body = Value::List(vec![Value::Int(slot as i64), Value::Int(i64::from(length))]);
         let mut encoder = Encoder::new();
-        let plan = encoder.plan(&ValueRef::Owned(&body)).map_err(|error| Error::System(error.to_string()))?;
+        let plan = encoder
+            .plan(&ValueRef::Owned(&body))
+            .map_err(|error| Error::other(crate::error::Kind::System, error))?;
         let header = HeaderWords::from(Header { kind: Kind::Slot, ..Header::default() });
         match self.endpoint.send(&shared.channels, header, &plan) {
             Ok(()) => {
@@ -192,7 +184,7 @@ impl Instance {
             number => Some(self.announced(channel, number, port, slot)?),
         };
         let name = &self.table.ports[port].name;
-        let wrong = |what: &str| Error::System(format!("{what} came on the resizable port \"{name}\""));
+        let wrong = |what: &str| AgentError::OnResizable { what: what.to_owned(), port: name.to_string() };
         let told = if header.is_slot() {
             Some(mark_in(&data).ok_or_else(|| wrong("a slot that cannot be"))?)
         } else {

@@ -1,6 +1,6 @@
 //! Sending: values over the caller's memory, and loans.
 
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::head::Head;
 use crate::instance::{Instance, LogLevel};
 use crate::loan::{Loan, LoanMemory};
@@ -8,6 +8,7 @@ use crate::message::{Outgoing, Times};
 use crate::ordinary::is_plain;
 use crate::overlay::{to_wire, value_ref};
 use crate::ports::PortName;
+use ligament_catalogue::{fault, Fault};
 use ligament_model::Settings;
 use ligament_shm::endpoint::{Contiguous, Nothing};
 use ligament_wire::{ArrayKind, ArrayMeta, ArrayRef, DType, Encoder, HeaderWords, Order, ValueRef};
@@ -60,7 +61,7 @@ impl Instance {
         }
         let plan = match self.encoder.plan(&message.data) {
             Ok(plan) => plan,
-            Err(error) => return Err(self.unsendable(port, slot, &error.to_string())),
+            Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         };
         let to = &self.table.ports[port].slots[slot];
         self.endpoint.send(to, header, &plan).map_err(|error| self.while_sending(error, port, slot))
@@ -101,14 +102,15 @@ impl Instance {
         match head.plan(array.dtype, array.shape, array.order, &mut self.heads) {
             Ok(bytes) if bytes == array.data.len() => {}
             Ok(bytes) => {
-                let text = format!(
+                let why = fault!(
+                    UNFIT_ARRAY,
                     "{} bytes for an array of shape {:?}, which takes {bytes}",
                     array.data.len(),
                     array.shape
                 );
-                return Err(self.unsendable(port, slot, &text));
+                return Err(self.unsendable(port, slot, &why));
             }
-            Err(error) => return Err(self.unsendable(port, slot, &error.to_string())),
+            Err(error) => return Err(self.unsendable(port, slot, &error.into())),
         }
         let source = Contiguous { head: head.bytes(), number: head.number(), data: array.data };
         let to = &here.slots[slot];
@@ -116,8 +118,10 @@ impl Instance {
     }
 
     #[cold]
-    fn unsendable(&self, port: usize, slot: usize, why: &str) -> Error {
-        Error::Usage(format!("what is to be sent on port {}: {why}", self.table.ports[port].describe(slot)))
+    fn unsendable(&self, port: usize, slot: usize, why: &Fault) -> Error {
+        let port = self.table.ports[port].describe(slot);
+        let fault = fault!(UNFIT_ARRAY, "what is to be sent on port {port}: {why}").caused_by(why);
+        Error::other(Kind::Usage, fault)
     }
 
     /// Memory for an array, to be filled in place. One of more than 64 KiB is then sent without a copy; a smaller one is
@@ -147,7 +151,7 @@ impl Instance {
         meta: Option<ArrayMeta>,
     ) -> Result<Loan, Error> {
         self.alive()?;
-        let unfit = |error: ligament_wire::WireError| Error::Usage(error.to_string());
+        let unfit = |error: ligament_wire::WireError| Error::other(Kind::Usage, error);
         let kind = ArrayKind::new(dtype, shape, order).map_err(unfit)?;
         if let Some(meta) = &meta {
             Head::default().plan_with(dtype, shape, order, meta).map_err(unfit)?;
@@ -291,7 +295,7 @@ impl Instance {
     fn check_times(&self, port: usize, slot: usize, times: Times) -> Result<(), Error> {
         match times.are_sound() {
             true => Ok(()),
-            false => Err(self.unsendable(port, slot, &times.fault())),
+            false => Err(self.unsendable(port, slot, &times.fault().into())),
         }
     }
 
@@ -327,7 +331,7 @@ impl Instance {
         }
         let wire = to_wire(self.overlays.known(number));
         let mut encoder = Encoder::new();
-        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::Usage(error.to_string()))?;
+        let plan = encoder.plan(&value_ref(&wire)).map_err(|error| Error::other(Kind::Usage, error))?;
         self.endpoint.announce_overlay(to, number, &plan).map_err(|error| self.while_sending(error, port, slot))
     }
 

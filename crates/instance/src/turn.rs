@@ -11,6 +11,7 @@
 
 use crate::error::Error;
 use crate::sys;
+use ligament_catalogue::{said_to, Code, Coded};
 use std::fmt;
 use std::ptr::null_mut;
 use std::sync::atomic::{compiler_fence, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
@@ -69,10 +70,22 @@ pub struct Overlap {
     here: i32,
 }
 
+impl Coded for Overlap {
+    fn code(&self) -> Code {
+        Code::IN_ANOTHER_CALL
+    }
+}
+
 impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Overlap { refused, busy, thread, here } = self;
-        write!(f, "{}: the instance is in the middle of another call: {} ", refused.0, busy.0)?;
+        said_to!(
+            f,
+            IN_ANOTHER_CALL,
+            "{}: the instance is in the middle of another call: {} ",
+            refused.0,
+            busy.0
+        )?;
         if thread == here {
             f.write_str(
                 "of this thread; neither a signal handler nor a function that the call itself calls may use the instance",
@@ -82,8 +95,9 @@ impl fmt::Display for Overlap {
                 UNKNOWN => f.write_str("of another thread")?,
                 known => write!(f, "of thread {known}")?,
             }
-            write!(
+            said_to!(
                 f,
+                IN_ANOTHER_CALL,
                 ", and this is thread {here}; let one thread at a time use an instance, for example under a lock"
             )?;
         }

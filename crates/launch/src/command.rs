@@ -6,10 +6,10 @@ use crate::environment::{expand, Environment};
 use crate::library::{library, ENV_LIBRARY};
 use crate::mpi;
 use crate::ran::{find_in, is_executable};
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{BaseEnv, ExecutionModel, Program, Resources};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -44,22 +44,6 @@ pub struct Workplace<'a> {
     pub not_inherited: &'a [&'a str],
 }
 
-/// Why a program cannot be started: what is wrong and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PrepareError(pub String);
-
-impl fmt::Display for PrepareError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PrepareError {}
-
-pub(crate) fn wrong(text: impl Into<String>) -> PrepareError {
-    PrepareError(text.into())
-}
-
 /// Resolves a program for one instance.
 ///
 /// * An `executable` with a `/` in it is relative to the file that defines the program; any other is looked up in
@@ -73,14 +57,13 @@ pub(crate) fn wrong(text: impl Into<String>) -> PrepareError {
 ///
 /// # Errors
 /// The program cannot be started here, with what to do about it.
-pub fn prepare(
-    program: &Program,
-    resources: Resources,
-    place: &Workplace<'_>,
-) -> Result<Command, PrepareError> {
+pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -> Result<Command, Fault> {
     let name = &program.name;
     if program.execution_model == ExecutionModel::Manual {
-        return Err(wrong(format!("the program \"{name}\" is started by hand (execution_model: manual)")));
+        return Err(fault!(
+            MANUAL_PROGRAM,
+            "the program \"{name}\" is started by hand (execution_model: manual)"
+        ));
     }
     let mut environment = match program.base_env {
         BaseEnv::Manager => Environment::inherited(),
@@ -126,9 +109,10 @@ pub fn prepare(
             }
         }
         (None, None) => {
-            return Err(wrong(format!(
+            return Err(fault!(
+                NO_PROGRAM,
                 "the program \"{name}\" has neither an executable nor a script; add \"executable:\" to it"
-            )))
+            ))
         }
     };
     Ok(Command {
@@ -146,15 +130,16 @@ pub(crate) fn beside(program: &Program, path: &str) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Program) -> Result<(), PrepareError> {
+fn enter_virtual_env(environment: &mut Environment, venv: &str, program: &Program) -> Result<(), Fault> {
     let path = beside(program, &expand(venv, environment).to_string_lossy());
     if !path.join("bin/python").exists() {
-        return Err(wrong(format!(
+        return Err(fault!(
+            VIRTUAL_ENV_MISSING,
             "the virtual environment {} has no bin/python; make it with \"python3 -m venv {}\" or correct \
              \"virtual_env:\"",
             path.display(),
             path.display()
-        )));
+        ));
     }
     environment.prepend("PATH", path.join("bin").as_os_str());
     environment.set("VIRTUAL_ENV", path.as_os_str());
@@ -186,13 +171,14 @@ fn find_executable(
     place: &Workplace<'_>,
     wanted: &str,
     environment: &Environment,
-) -> Result<PathBuf, PrepareError> {
+) -> Result<PathBuf, Fault> {
     if !wanted.contains('/') {
         let path = environment.get("PATH").unwrap_or_default();
         return find_in(path, wanted).ok_or_else(|| {
-            wrong(format!(
+            fault!(
+                EXECUTABLE_MISSING,
                 "the command \"{wanted}\" is not in PATH; install it, or write the path to it (with a \"/\" in it)"
-            ))
+            )
         });
     }
     let path = beside(program, wanted);
@@ -202,18 +188,24 @@ fn find_executable(
     }
     let is_there = path.is_file();
     let path = path.display();
-    Err(wrong(match is_there {
-        true => format!("the executable {path} may not be executed; run \"chmod +x {path}\""),
-        false => format!("the executable {path} is not there; build it, or correct \"executable:\""),
-    }))
+    Err(match is_there {
+        true => fault!(
+            EXECUTABLE_NOT_EXECUTABLE,
+            "the executable {path} may not be executed; run \"chmod +x {path}\""
+        ),
+        false => fault!(
+            EXECUTABLE_MISSING,
+            "the executable {path} is not there; build it, or correct \"executable:\""
+        ),
+    })
 }
 
-fn write_script(script: &str, place: &Workplace<'_>) -> Result<PathBuf, PrepareError> {
+fn write_script(script: &str, place: &Workplace<'_>) -> Result<PathBuf, Fault> {
     let path = place.scratch.join("run.sh");
     let text = if script.starts_with("#!") { script.to_owned() } else { format!("#!/bin/bash\n{script}") };
     std::fs::write(&path, text)
         .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)))
-        .map_err(|error| wrong(format!("the script {} cannot be written: {error}", path.display())))?;
+        .map_err(|error| fault!(NOT_STARTABLE, "the script {} cannot be written: {error}", path.display()))?;
     Ok(path)
 }
 
@@ -224,7 +216,7 @@ fn through_shell(
     modules: &[String],
     words: Vec<OsString>,
     environment: &Environment,
-) -> Result<(PathBuf, Vec<OsString>), PrepareError> {
+) -> Result<(PathBuf, Vec<OsString>), Fault> {
     let bash = find_executable(program, place, "bash", &Environment::inherited())?;
     let mut script = String::new();
     if program.base_env == BaseEnv::Clean {
@@ -293,7 +285,7 @@ mod tests {
             program
         }
 
-        fn prepare(&self, program: &Program) -> Result<Command, PrepareError> {
+        fn prepare(&self, program: &Program) -> Result<Command, Fault> {
             self.prepare_with(program, &HashMap::new())
         }
 
@@ -301,7 +293,7 @@ mod tests {
             &self,
             program: &Program,
             staged: &HashMap<PathBuf, PathBuf>,
-        ) -> Result<Command, PrepareError> {
+        ) -> Result<Command, Fault> {
             let place = Workplace {
                 staged,
                 model_directory: &self.path,
@@ -349,7 +341,7 @@ mod tests {
     fn a_bare_name_is_looked_up_in_the_path_that_the_program_gives_itself() {
         let ground = Ground::new("path");
         let mut program = ground.program("found", &[]);
-        assert!(ground.prepare(&program).unwrap_err().0.contains("not in PATH"));
+        assert!(ground.prepare(&program).unwrap_err().contains("not in PATH"));
         program.env.insert("+PATH".into(), format!(":{}/bin", ground.path.display()));
         assert_eq!(ground.prepare(&program).unwrap().program, ground.path.join("bin/found"));
     }
@@ -357,7 +349,7 @@ mod tests {
     #[test]
     fn a_program_that_cannot_be_started_says_why() {
         let ground = Ground::new("why");
-        let why = |program: &Program| ground.prepare(program).unwrap_err().0;
+        let why = |program: &Program| ground.prepare(program).unwrap_err();
         assert!(why(&ground.program("./plain", &[])).contains("chmod +x"));
         assert!(why(&ground.program("./nowhere", &[])).contains("is not there"));
         let mut empty = ground.program("./tool", &[]);

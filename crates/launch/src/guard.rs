@@ -15,6 +15,7 @@ use crate::line::{News, Wish};
 use crate::loss::Loss;
 use crate::process::Ended;
 use crate::sys::{self, Side};
+use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -95,10 +96,10 @@ impl Guard {
     ///
     /// # Errors
     /// The guard is gone.
-    pub fn launch(&mut self, number: u32, command: Command) -> Result<(), String> {
+    pub fn launch(&mut self, number: u32, command: Command) -> Result<(), Fault> {
         match self.wish(&Wish::Start(number, command)) {
             true => Ok(()),
-            false => Err(format!("the run's guard (process {}) is gone", self.pid())),
+            false => Err(fault!(GUARD_GONE, "the run's guard (process {}) is gone", self.pid())),
         }
     }
 

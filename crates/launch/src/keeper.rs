@@ -9,6 +9,7 @@ use crate::line::{News, Wish};
 use crate::loss::{how_ended, Loss};
 use crate::process::{end_group, Ended};
 use crate::sys;
+use ligament_catalogue::said;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{pidfd_open, waitpid, Pid, PidfdFlags, Signal, WaitOptions};
@@ -58,7 +59,7 @@ pub fn live(line: OwnedFd, parent: Pid, lost: impl FnOnce(&Loss)) -> i32 {
         }
         // The run sees that the line is closed.
         Err(error) => {
-            eprintln!("ligament: the run's guard cannot work: {error}");
+            eprintln!("{}", said!(CANNOT_WATCH, "ligament: the run's guard cannot work: {error}"));
             1
         }
     }
@@ -147,7 +148,7 @@ impl Keeper {
                         self.started.insert(pid);
                         News::Started(number, pid)
                     }
-                    Err(why) => News::NotStarted(number, why),
+                    Err(why) => News::NotStarted(number, why.with_code()),
                 };
                 self.tell(&news);
             }
@@ -211,7 +212,10 @@ impl Keeper {
 fn complain_of(ended: Result<usize, (usize, Vec<Pid>)>) -> usize {
     ended.unwrap_or_else(|(count, left)| {
         let numbers: Vec<String> = left.iter().map(|pid| pid.as_raw_nonzero().to_string()).collect();
-        eprintln!("ligament: these processes do not end, though they were killed: {}", numbers.join(", "));
+        let numbers = numbers.join(", ");
+        let text =
+            said!(UNKILLABLE, "ligament: these processes do not end, though they were killed: {numbers}");
+        eprintln!("{text}");
         count
     })
 }

@@ -26,7 +26,7 @@ pub mod staging;
 mod sys;
 
 pub use cause::{advice, error_line, Where};
-pub use command::{prepare, Command, PrepareError, Workplace};
+pub use command::{prepare, Command, Workplace};
 pub use detached::{ended, leave_terminal, start_detached};
 pub use environment::{expand, Environment};
 pub use guard::{adopt_orphans, remove_socket, Guard, Told};

@@ -4,6 +4,7 @@
 use crate::agents::Expected;
 use crate::nodes::{allocation, position, Allocation, Node};
 use crate::site::{LauncherKind, Site};
+use ligament_catalogue::Fault;
 use ligament_wire::DomainId;
 
 /// The machines of a run.
@@ -34,7 +35,7 @@ pub fn machines(
     listed: Option<Vec<Node>>,
     variable: &dyn Fn(&str) -> Option<String>,
     host: &str,
-) -> Result<Machines, String> {
+) -> Result<Machines, Fault> {
     let of_site = || (!site.hosts.is_empty()).then(|| site.hosts.clone());
     if let Some(nodes) = listed.or_else(of_site) {
         let here = position(&nodes, host);

@@ -4,10 +4,11 @@
 //! All processes of an instance run where its agent runs, except those that `srun` starts. Each MPI is told so, and that
 //! it must not bind its processes to cores, since it would begin at core 0 for each instance.
 
-use crate::command::{beside, wrong, Command, PrepareError};
+use crate::command::{beside, Command};
 use crate::environment::Environment;
 use crate::printed::last_lines;
 use crate::ran::{find_in, is_executable};
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{ExecutionModel, Program, Resources};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -31,10 +32,10 @@ impl Flavour {
     ///
     /// # Errors
     /// It cannot be started, or says something else: the beginning of a sentence, without what to do.
-    pub(crate) fn of(launcher: &Path) -> Result<Flavour, String> {
+    pub(crate) fn of(launcher: &Path) -> Result<Flavour, Fault> {
         let name = launcher.display();
         let output = std::process::Command::new(launcher).arg("--version").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("{name} cannot be started: {error}"))?;
+        let output = output.map_err(|error| fault!(MPI_LAUNCHER, "{name} cannot be started: {error}"))?;
         let said =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         if said.contains("Open MPI") || said.contains("OpenRTE") {
@@ -44,7 +45,7 @@ impl Flavour {
             return Ok(Flavour::Hydra);
         }
         let first = last_lines(said.as_bytes(), usize::MAX).into_iter().next().unwrap_or_default();
-        Err(format!("{name} is neither Open MPI's nor MPICH's (it says \"{first}\")"))
+        Err(fault!(MPI_LAUNCHER, "{name} is neither Open MPI's nor MPICH's (it says \"{first}\")"))
     }
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn put_launcher_before(
     resources: Resources,
     environment: &mut Environment,
     in_shell: bool,
-) -> Result<(), PrepareError> {
+) -> Result<(), Fault> {
     if !program.execution_model.is_mpi() {
         return Ok(());
     }
@@ -132,7 +133,7 @@ fn told_by_launchers(environment: &Environment) -> Vec<String> {
 }
 
 /// The launcher's file; its name, where a shell is to look for it.
-fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<PathBuf, PrepareError> {
+fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<PathBuf, Fault> {
     let usual = if program.execution_model == ExecutionModel::SrunMpi { "srun" } else { "mpirun" };
     let wanted = program.mpirun.as_deref().unwrap_or(usual);
     let found = match wanted.contains('/') {
@@ -141,13 +142,14 @@ fn find(program: &Program, environment: &Environment, in_shell: bool) -> Result<
         false => find_in(environment.get("PATH").unwrap_or_default(), wanted),
     };
     found.ok_or_else(|| {
-        wrong(format!(
+        fault!(
+            MPI_LAUNCHER,
             "the command \"{wanted}\", which starts \"{}\" with MPI ({}), is not there; install it, load its module under \
              \"modules:\", or name another in \"mpirun: {{{}: COMMAND}}\" under \"ligament:\"",
             program.name,
             program.execution_model.name(),
             program.name
-        ))
+        )
     })
 }
 
@@ -156,13 +158,14 @@ fn mpirun(
     ranks: &Ranks,
     launcher: &Path,
     environment: &mut Environment,
-) -> Result<Vec<String>, PrepareError> {
+) -> Result<Vec<String>, Fault> {
     let name = &program.name;
     if let Some(nodes) = ranks.nodes.filter(|&nodes| nodes > 1) {
-        return Err(wrong(format!(
+        return Err(fault!(
+            MPI_LAUNCHER,
             "\"{name}\" asks for {nodes} nodes, and all processes that mpirun starts are on one node here; use \
              execution_model: srunmpi, or ask for mpi_processes"
-        )));
+        ));
     }
     let wanted = match program.execution_model {
         ExecutionModel::OpenMpi => Flavour::OpenMpi,
@@ -170,7 +173,7 @@ fn mpirun(
     };
     let found = match launcher.is_absolute() {
         true => Flavour::of(launcher).map_err(|why| {
-            wrong(format!("{why}; load the module of the MPI that \"{name}\" was built with"))
+            fault!(MPI_LAUNCHER, "{why}; load the module of the MPI that \"{name}\" was built with")
         })?,
         // A module brings it.
         false => wanted,
@@ -180,12 +183,13 @@ fn mpirun(
             Flavour::OpenMpi => ("Open MPI's", "write \"execution_model: openmpi\""),
             Flavour::Hydra => ("MPICH's or Intel MPI's", "write \"mpich: NAME\" under \"ligament:\""),
         };
-        return Err(wrong(format!(
+        return Err(fault!(
+            MPI_LAUNCHER,
             "\"{name}\" is to be started by {}, and {} is {other}; {advice} if the program was built with that, or name \
              the right command in \"mpirun:\" under \"ligament:\"",
             program.execution_model.name(),
             launcher.display()
-        )));
+        ));
     }
     let count = ranks.processes.to_string();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -210,14 +214,15 @@ fn mpirun(
     })
 }
 
-fn srun(program: &Program, ranks: &Ranks, environment: &Environment) -> Result<Vec<String>, PrepareError> {
+fn srun(program: &Program, ranks: &Ranks, environment: &Environment) -> Result<Vec<String>, Fault> {
     let of_slurm = |name: &str| environment.get(name).map(OsStr::to_string_lossy).map(String::from);
     if of_slurm("SLURM_JOB_ID").is_none() {
-        return Err(wrong(format!(
+        return Err(fault!(
+            MPI_LAUNCHER,
             "\"{}\" is to be started by srun, and this is no job of Slurm; begin the run with \"ligament submit\" or in a \
              job, or use another execution_model",
             program.name
-        )));
+        ));
     }
     let mut words = vec![
         format!("--ntasks={}", ranks.processes),
@@ -266,7 +271,7 @@ mod tests {
             launcher: &str,
             model: ExecutionModel,
             resources: Resources,
-        ) -> Result<Command, String> {
+        ) -> Result<Command, Fault> {
             let mut program = Program::new(Reference::new("flow").unwrap());
             program.execution_model = model;
             let mut environment = Environment::default();
@@ -274,8 +279,7 @@ mod tests {
             environment.set("OMPI_COMM_WORLD_RANK", "1");
             environment.set("OMPI_MCA_btl", "self");
             let mut words: Vec<OsString> = vec!["/flow".into(), "-v".into()];
-            put_launcher_before(&mut words, &program, resources, &mut environment, false)
-                .map_err(|error| error.0)?;
+            put_launcher_before(&mut words, &program, resources, &mut environment, false)?;
             let path = self.0.clone();
             Ok(Command {
                 program: words.remove(0).into(),
@@ -345,7 +349,7 @@ mod tests {
             Ranks::of(Resources::MpiNodes { nodes: 2, mpi_processes_per_node: 3, threads_per_mpi_process: 4 });
         let program = Program::new(Reference::new("flow").unwrap());
         let mut environment = Environment::default();
-        assert!(srun(&program, &ranks, &environment).unwrap_err().0.contains("no job of Slurm"));
+        assert!(srun(&program, &ranks, &environment).unwrap_err().contains("no job of Slurm"));
         environment.set("SLURM_JOB_ID", "7");
         environment.set("SLURMD_NODENAME", "n1");
         let words = srun(&program, &ranks, &environment).unwrap().join(" ");

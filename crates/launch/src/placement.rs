@@ -2,6 +2,7 @@
 //! is a pure function: it starts and asks nothing. `ligament submit` uses it too, to find how many nodes a
 //! model needs.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{LigamentOptions, Resolved, Resources};
 use ligament_wire::{DomainId, InstanceId};
 use std::collections::HashMap;
@@ -77,11 +78,11 @@ pub fn needs(
     model: &Resolved,
     rooms: &[Room],
     fixed: &dyn Fn(InstanceId) -> Option<DomainId>,
-) -> Result<Vec<Need>, String> {
+) -> Result<Vec<Need>, Fault> {
     let mut word: HashMap<String, DomainId> = HashMap::new();
     for (name, place) in &model.ligament.place {
         let domain = domain_named(&place.domain, rooms)
-            .map_err(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at)))?;
+            .map_err(|why| why.told(|why| format!("{}\"{name}\" is placed in {why}", at_line(&place.at))))?;
         word.insert(name.to_string(), domain);
     }
     let mut needs: Vec<Need> = Vec::new();
@@ -93,7 +94,8 @@ pub fn needs(
         let must = fixed(i);
         if let (Some(wanted), Some(must)) = (wanted, must) {
             if wanted != must {
-                return Err(format!(
+                return Err(fault!(
+                    PLACED_APART,
                     "{name} is placed in the domain {wanted}, but can only be started in the domain {must}, where the \
                      run was begun; take it out of \"place:\""
                 ));
@@ -104,7 +106,8 @@ pub fn needs(
             let need: &mut Need = &mut needs[*at];
             let wanted = must.or(wanted);
             if wanted.is_some() && need.fixed.is_some() && wanted != need.fixed {
-                return Err(format!(
+                return Err(fault!(
+                    PLACED_APART,
                     "{name} is placed elsewhere than {}, and both are run by one process, since their program is light; \
                      place them together, or take the program out of \"light:\"",
                     need.name
@@ -133,7 +136,7 @@ fn at_line(at: &ligament_model::At) -> String {
 }
 
 /// A domain by its number or its machine's name.
-fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, String> {
+fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, Fault> {
     if let Some(number) = name.parse::<usize>().ok().filter(|number| *number < rooms.len()) {
         return Ok(DomainId::at(number));
     }
@@ -141,7 +144,7 @@ fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, String> {
         return Ok(DomainId::at(found));
     }
     let known: Vec<String> = rooms.iter().enumerate().map(|(i, room)| format!("{i} ({})", room.name)).collect();
-    Err(format!("the domain \"{name}\", and there is none; there is {}", known.join(", ")))
+    Err(fault!(DOMAIN_UNKNOWN, "the domain \"{name}\", and there is none; there is {}", known.join(", ")))
 }
 
 /// Cores on one node, for what runs on one.
@@ -163,9 +166,9 @@ fn cores_of(resources: Resources) -> u32 {
 ///
 /// # Errors
 /// Something does not fit: what it needs, and what there is.
-pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, String> {
+pub fn place(needs: &[Need], rooms: &[Room], options: PlaceOptions) -> Result<Placement, Fault> {
     if rooms.is_empty() {
-        return Err("there is no domain to place instances in; give at least one host".into());
+        return Err(fault!(NO_ROOM, "there is no domain to place instances in; give at least one host"));
     }
     let order = |need: &Need| match need.resources {
         _ if need.fixed.is_some() => 0,
@@ -224,12 +227,7 @@ impl Taken<'_> {
     }
 }
 
-fn attempt(
-    needs: &[Need],
-    rooms: &[Room],
-    order: &[usize],
-    options: PlaceOptions,
-) -> Result<Placement, String> {
+fn attempt(needs: &[Need], rooms: &[Room], order: &[usize], options: PlaceOptions) -> Result<Placement, Fault> {
     let count = needs.iter().flat_map(|need| &need.instances).max().map_or(0, |last| last.index() + 1);
     let mut placement = Placement {
         domains: vec![DomainId::HEAD; count],
@@ -300,7 +298,7 @@ fn give(need: &Need, taken: &mut Taken<'_>, options: PlaceOptions) -> Option<Vec
     })
 }
 
-fn does_not_fit(need: &Need, taken: &Taken<'_>) -> String {
+fn does_not_fit(need: &Need, taken: &Taken<'_>) -> Fault {
     let cores = |n: u32| format!("{n} core{}", if n == 1 { "" } else { "s" });
     let wants = match need.resources {
         Resources::Threads { .. } => format!("{} on one node", cores(cores_of(need.resources))),
@@ -324,7 +322,8 @@ fn does_not_fit(need: &Need, taken: &Taken<'_>) -> String {
     if taken.rooms.len() > MOST {
         let _ = write!(there, "; and {} more", taken.rooms.len() - MOST);
     }
-    format!(
+    fault!(
+        NO_ROOM,
         "{} needs {wants}, and there is no room for it: {there}; give the run more nodes, ask for less under \
          \"resources:\", or let instances share cores with --overcommit",
         need.name

@@ -4,6 +4,7 @@
 use crate::command::Command;
 use crate::ran::why_not;
 use crate::sys::{self, Birth};
+use ligament_catalogue::{fault, Fault};
 use rustix::fd::OwnedFd;
 use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
 use std::ffi::{CString, NulError};
@@ -38,13 +39,16 @@ impl Command {
     ///
     /// # Errors
     /// What the system says, with the program's path.
-    pub(crate) fn start(&self, blocked: sys::Signals) -> Result<u32, String> {
-        let output =
-            OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
-                format!("its output file {} cannot be opened: {error}", self.output.display())
-            })?;
+    pub(crate) fn start(&self, blocked: sys::Signals) -> Result<u32, Fault> {
+        let output = OpenOptions::new().create(true).append(true).open(&self.output).map_err(|error| {
+            fault!(NOT_STARTABLE, "its output file {} cannot be opened: {error}", self.output.display())
+        })?;
         let birth = self.birth(output.into(), blocked).map_err(|NulError { .. }| {
-            format!("{} cannot be started: a text of its command has a NUL in it", self.program.display())
+            fault!(
+                NOT_STARTABLE,
+                "{} cannot be started: a text of its command has a NUL in it",
+                self.program.display()
+            )
         })?;
         let pid = birth.start().map_err(|error| {
             let hint = match error.kind() {
@@ -53,7 +57,7 @@ impl Command {
                 }
                 _ => why_not(&self.program, &error),
             };
-            format!("{} cannot be started: {error}{hint}", self.program.display())
+            fault!(NOT_STARTABLE, "{} cannot be started: {error}{hint}", self.program.display())
         })?;
         Ok(pid.as_raw_nonzero().get() as u32)
     }

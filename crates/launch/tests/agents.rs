@@ -1,6 +1,7 @@
 //! Starting agents by commands that only play ssh, srun and the like: what they are told, what becomes of their
 //! failures, and that nothing of them is left. Real ones are in `tests/launch`.
 
+use ligament_catalogue::Fault;
 use ligament_launch::agents::{launcher, AgentCommand, Agents, Expected};
 use ligament_launch::site::{LauncherKind, Site};
 use ligament_wire::DomainId;
@@ -53,7 +54,7 @@ fn stage() -> &'static Path {
     })
 }
 
-fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, String> {
+fn start(kind: LauncherKind, names: &[&str]) -> Result<Agents, Fault> {
     let stage = stage();
     let directory = stage.join(format!("run-{}", kind.name()));
     std::fs::create_dir_all(&directory).unwrap();
@@ -92,7 +93,7 @@ fn a_machine_that_refuses_is_named_with_what_ssh_said() {
     let lost = until(|| agents.ended().pop());
     assert_eq!(lost.domains, [DomainId::new(1)]);
     assert_eq!(
-        lost.why,
+        lost.why.text(),
         "the agent on east: not reached; ssh said: ssh: connect to host east port 22: Connection refused"
     );
     assert!(agents.ended().is_empty(), "it is told once");
@@ -124,7 +125,7 @@ fn one_that_does_not_heed_is_killed() {
 fn one_that_ends_without_a_word_is_told_all_the_same() {
     let mut agents = start(LauncherKind::Pbs, &["h1"]).unwrap();
     let lost = until(|| agents.ended().pop());
-    assert_eq!(lost.why, "the agent on h1: ended; pbs_tmrsh said nothing");
+    assert_eq!(lost.why.text(), "the agent on h1: ended; pbs_tmrsh said nothing");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::record::{InstanceRecord, RunRecord, RunState};
 use crate::remarks::{unasked, unreceived, Used};
 use crate::summary::in_bytes;
 use ligament_agent::{printed, AgentOrder, Exit, InstanceView, Outcome, Plan, Report};
+use ligament_catalogue::said;
 use ligament_model::{Reference, Settings};
 use ligament_wire::{DomainId, EndpointId, RankId};
 use std::collections::BTreeMap;
@@ -125,7 +126,9 @@ impl<N: Names> Manager<N> {
             Report::Ending(outcome) => {
                 let (level, text) = match &outcome {
                     Outcome::Done => (Level::Info, None),
-                    Outcome::Failed(failure) => (Level::Error, Some(failure.sentence(|i| self.names.rank(i)))),
+                    Outcome::Failed(failure) => {
+                        (Level::Error, Some(failure.sentence(|i| self.names.rank(i)).to_string()))
+                    }
                     Outcome::Stopped => (Level::Info, Some("it was stopped".to_owned())),
                     Outcome::Interrupted => (Level::Info, Some("it was interrupted".to_owned())),
                 };
@@ -193,7 +196,8 @@ impl<N: Names> Manager<N> {
             }
             deadlock::Remedy::Grow { channel, from, to } => {
                 let port = self.names.ends(channel).map(|((_, port), _)| port).unwrap_or_default();
-                let text = format!(
+                let text = said!(
+                    BUDGET_GROWS,
                     "instances waited for each other because a conduit was full: the budget of {port} grows from {} \
                      to {}",
                     in_bytes(from as f64),
@@ -256,18 +260,16 @@ impl<N: Names> Manager<N> {
             Outcome::Failed(failure) => failure.rank.map(|rank| self.names.rank(rank)),
             Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
         };
-        (record.state, record.reason) = match outcome {
-            Outcome::Done => (RunState::Done, None),
-            Outcome::Stopped => (RunState::Stopped, None),
-            Outcome::Interrupted => (RunState::Interrupted, None),
+        record.state = outcome.into();
+        let why = match outcome {
             Outcome::Failed(failure) => {
-                let mut why = failure.sentence(|rank| self.names.rank(rank));
-                if let Some(exit) = failure.exit.filter(|_| failure.said.is_some()) {
-                    why.push_str(&format!(" (its process: {exit})"));
-                }
-                (RunState::Failed, Some(why))
+                let why = failure.sentence(|rank| self.names.rank(rank));
+                let exit = failure.exit.filter(|_| failure.said.is_some());
+                Some(exit.map_or(why.clone(), |exit| why.told(|why| format!("{why} (its process: {exit})"))))
             }
+            Outcome::Done | Outcome::Stopped | Outcome::Interrupted => None,
         };
+        record.blame(why.as_ref());
         let (level, text) = match &record.reason {
             Some(why) => (Level::Error, format!("the run failed: {why}")),
             None => (Level::Info, format!("the run is {}", record.state.name())),

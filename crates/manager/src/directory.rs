@@ -3,6 +3,7 @@
 
 use crate::clock::Moment;
 use ligament_agent::printed;
+use ligament_catalogue::{fault, Fault};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{symlink, DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -49,7 +50,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// It holds something, or what the system says; with the path.
-    pub fn create(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
+    pub fn create(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, Fault> {
         let (run, prepared) = RunDirectory::claim(wanted, model, now)?;
         // Of two runs that find the same empty directory, one gets it. One that was prepared may hold this already.
         match fs::create_dir(run.path.join(INSTANCES)) {
@@ -65,7 +66,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// As `create`.
-    pub fn prepare(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, String> {
+    pub fn prepare(wanted: Option<&Path>, model: &str, now: Moment) -> Result<RunDirectory, Fault> {
         let (run, _) = RunDirectory::claim(wanted, model, now)?;
         run.write(PREPARED, "")?;
         Ok(run)
@@ -84,7 +85,7 @@ impl RunDirectory {
     }
 
     /// Makes sure that the directory is there and nobody else's. Also says whether it was prepared for a run.
-    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<(RunDirectory, bool), String> {
+    fn claim(wanted: Option<&Path>, model: &str, now: Moment) -> Result<(RunDirectory, bool), Fault> {
         let path = match wanted {
             Some(path) => {
                 make_own(path)?;
@@ -92,7 +93,9 @@ impl RunDirectory {
             }
             None => new_under(Path::new(RUNS), model, now)?,
         };
-        let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+        let path = path
+            .canonicalize()
+            .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", path.display()))?;
         let run = RunDirectory { path };
         if run.record().symlink_metadata().is_ok() {
             return Err(run.in_use());
@@ -104,8 +107,9 @@ impl RunDirectory {
         if !taken && fs::remove_file(run.path.join(PREPARED)).is_ok() {
             return Ok((run, true));
         }
-        let entries = fs::read_dir(&run.path)
-            .map_err(|error| format!("the directory {} cannot be read: {error}", run.path.display()))?;
+        let entries = fs::read_dir(&run.path).map_err(|error| {
+            fault!(DIRECTORY_NOT_EMPTY, "the directory {} cannot be read: {error}", run.path.display())
+        })?;
         let mut names: Vec<String> =
             entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         if names.is_empty() {
@@ -114,7 +118,8 @@ impl RunDirectory {
         names.sort_unstable();
         let more = if names.len() > NAMED { ", …" } else { "" };
         names.truncate(NAMED);
-        Err(format!(
+        Err(fault!(
+            DIRECTORY_NOT_EMPTY,
             "the run directory {} holds what is no run's ({}{more}), and a run would write its own files over it; choose \
              a directory that is new or empty",
             run.path.display(),
@@ -122,8 +127,9 @@ impl RunDirectory {
         ))
     }
 
-    fn in_use(&self) -> String {
-        format!(
+    fn in_use(&self) -> Fault {
+        fault!(
+            DIRECTORY_IN_USE,
             "the run directory {} holds a run already; choose another, or remove it first",
             self.path.display()
         )
@@ -222,7 +228,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn make_instance(&self, name: &str) -> Result<PathBuf, String> {
+    pub fn make_instance(&self, name: &str) -> Result<PathBuf, Fault> {
         let home = self.instance(name);
         make(&workdir_in(&home))?;
         Ok(home)
@@ -233,7 +239,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn make_light(&self, program: &str, instances: &[&str]) -> Result<PathBuf, String> {
+    pub fn make_light(&self, program: &str, instances: &[&str]) -> Result<PathBuf, Fault> {
         let home = self.light(program);
         make(&workdir_in(&home))?;
         let names: String = instances.iter().flat_map(|name| [name, "\n"]).collect();
@@ -245,7 +251,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn write(&self, name: &str, text: &str) -> Result<(), String> {
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Fault> {
         write_whole(&self.path.join(name), text.as_bytes(), 0o666)
     }
 
@@ -253,10 +259,11 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn share_with_group(&self) -> Result<(), String> {
+    pub fn share_with_group(&self) -> Result<(), Fault> {
         for path in [&self.path, &self.path.join("instances")] {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o750))
-                .map_err(|error| format!("{} cannot be shared with the group: {error}", path.display()))?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o750)).map_err(|error| {
+                fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be shared with the group: {error}", path.display())
+            })?;
         }
         Ok(())
     }
@@ -305,7 +312,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn write_record(&self, text: &str) -> Result<(), String> {
+    pub fn write_record(&self, text: &str) -> Result<(), Fault> {
         let is_first = !self.record().exists();
         let written = self.write_or_rescue(text);
         if is_first && written.is_ok() {
@@ -314,7 +321,7 @@ impl RunDirectory {
         written
     }
 
-    fn write_or_rescue(&self, text: &str) -> Result<(), String> {
+    fn write_or_rescue(&self, text: &str) -> Result<(), Fault> {
         self.write("run.json", text).or_else(|error| {
             let into_reserve = || -> io::Result<()> {
                 let file = fs::OpenOptions::new().write(true).open(self.reserved())?;
@@ -350,7 +357,7 @@ impl RunDirectory {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn write_token(&self, token: &str) -> Result<(), String> {
+    pub fn write_token(&self, token: &str) -> Result<(), Fault> {
         write_whole(&self.token(), token.as_bytes(), 0o600)
     }
 
@@ -400,13 +407,13 @@ fn is_our_link(latest: &Path) -> bool {
     }
 }
 
-fn make(path: &Path) -> Result<(), String> {
+fn make(path: &Path) -> Result<(), Fault> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o777).create(path);
     made.map_err(|error| cannot_be_made(path, &error))
 }
 
-fn cannot_be_made(path: &Path, error: &io::Error) -> String {
-    format!("the directory {} cannot be made: {error}", path.display())
+fn cannot_be_made(path: &Path, error: &io::Error) -> Fault {
+    fault!(RUN_DIRECTORY_UNWRITABLE, "the directory {} cannot be made: {error}", path.display())
 }
 
 /// Makes directories for their owner's eyes only.
@@ -417,20 +424,20 @@ fn own() -> fs::DirBuilder {
 }
 
 /// A directory for its owner's eyes only, and those above it that are missing. One that is there stays as it is.
-fn make_own(path: &Path) -> Result<(), String> {
+fn make_own(path: &Path) -> Result<(), Fault> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         make(parent)?;
     }
     match own().create(path) {
         Err(error) if !path.is_dir() => {
-            Err(format!("the directory {} cannot be made: {error}", path.display()))
+            Err(fault!(RUN_DIRECTORY_UNWRITABLE, "the directory {} cannot be made: {error}", path.display()))
         }
         _ => Ok(()),
     }
 }
 
 /// A directory that did not exist before: two runs within one second get different ones.
-fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, String> {
+fn new_under(runs: &Path, model: &str, now: Moment) -> Result<PathBuf, Fault> {
     make(runs)?;
     let stem = format!("{model}-{}", now.compact());
     for i in 1.. {
@@ -454,7 +461,7 @@ fn unfinished(pid: u32) -> String {
 ///
 /// # Errors
 /// What the system says, with the path.
-pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
+pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(unfinished(std::process::id()));
     let new = path.with_file_name(name);
@@ -465,7 +472,7 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&new);
-        format!("{} cannot be written: {error}", path.display())
+        fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", path.display())
     })
 }
 
@@ -501,7 +508,7 @@ pub fn instances_of(run: &RunDirectory) -> Vec<String> {
 }
 
 /// What to say of an instance that a run does not have: which was meant, or which it has.
-pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> String {
+pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> Fault {
     const MOST: usize = 8;
     let names = instances_of(run);
     let copies: Vec<String> = names
@@ -512,15 +519,27 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> String {
     let quoted = |name: &String| format!("\"{name}\"");
     match &copies[..] {
         [] => match ligament_model::nearest(wanted, names.iter().map(String::as_str)) {
-            Some(meant) => format!("{} has no instance \"{wanted}\"; did you mean \"{meant}\"?", run.name()),
+            Some(meant) => fault!(
+                RUN_HAS_NO_INSTANCE,
+                "{} has no instance \"{wanted}\"; did you mean \"{meant}\"?",
+                run.name()
+            ),
             None => {
-                format!("{} has no instance \"{wanted}\"; it has {}", run.name(), crate::some_of(&names, MOST))
+                fault!(
+                    RUN_HAS_NO_INSTANCE,
+                    "{} has no instance \"{wanted}\"; it has {}",
+                    run.name(),
+                    crate::some_of(&names, MOST)
+                )
             }
         },
-        [only] => format!("{} has no instance \"{wanted}\"; did you mean \"{only}\"?", run.name()),
+        [only] => {
+            fault!(RUN_HAS_NO_INSTANCE, "{} has no instance \"{wanted}\"; did you mean \"{only}\"?", run.name())
+        }
         several => {
             let several: Vec<String> = several.iter().map(quoted).collect();
-            format!(
+            fault!(
+                RUN_HAS_NO_INSTANCE,
                 "{} has no instance \"{wanted}\"; did you mean one of {}?",
                 run.name(),
                 crate::some_of(&several, MOST)
@@ -533,13 +552,15 @@ pub fn no_such_instance(run: &RunDirectory, wanted: &str) -> String {
 ///
 /// # Errors
 /// There is none, with what was looked for and what there is.
-pub fn find_run(wanted: &str) -> Result<RunDirectory, String> {
+pub fn find_run(wanted: &str) -> Result<RunDirectory, Fault> {
     let places = [PathBuf::from(wanted), Path::new(RUNS).join(wanted)];
     let places: &[PathBuf] = if wanted == LATEST { &places[1..] } else { &places };
     for place in places {
         // One that was submitted may wait in its queue, and has no record yet.
         if place.join("run.json").exists() || place.join(JOB).exists() {
-            let path = place.canonicalize().map_err(|error| format!("{}: {error}", place.display()))?;
+            let path = place
+                .canonicalize()
+                .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", place.display()))?;
             return Ok(RunDirectory { path });
         }
     }
@@ -557,9 +578,10 @@ pub fn find_run(wanted: &str) -> Result<RunDirectory, String> {
         last => format!("the last ones under ./runs are {}", last.join(", ")),
     };
     if wanted == LATEST {
-        return Err(format!("there is no latest run: {there_is}"));
+        return Err(fault!(NO_SUCH_RUN, "there is no latest run: {there_is}"));
     }
-    Err(format!(
+    Err(fault!(
+        NO_SUCH_RUN,
         "there is no run \"{wanted}\", neither as a directory with a run.json nor under ./runs; {there_is}"
     ))
 }

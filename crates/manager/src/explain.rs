@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::record::{some_of, WaitRecord};
 use crate::summary::{in_bytes, in_seconds};
 use crate::waits::{Lack, Wait};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_wire::RankId;
 
 /// Waits that are named; the others are in the record.
@@ -46,7 +47,8 @@ fn sentence(wait: &Wait, names: &impl Names) -> String {
 
 /// What is said when only another thread of an instance could still help.
 pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
-    format!(
+    said!(
+        WAITING_FOR_MEMORY,
         "these wait for each other: {}. Unless another thread of one of them drops views, nothing will happen any \
          more; {}",
         told(deadlock, names),
@@ -55,8 +57,9 @@ pub(crate) fn suspicion(deadlock: &Deadlock, memory: MessageMemory, names: &impl
 }
 
 /// The reason with which the run ends.
-pub(crate) fn reason(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> String {
-    format!(
+pub(crate) fn reason(deadlock: &Deadlock, memory: MessageMemory, names: &impl Names) -> Fault {
+    fault!(
+        DEADLOCK,
         "deadlock: {}. Nothing is on its way to any of them, so none can go on; {}",
         told(deadlock, names),
         advice(deadlock, memory, names)
@@ -75,7 +78,7 @@ fn told(deadlock: &Deadlock, names: &impl Names) -> String {
         text.push_str(&format!("; behind them: {}", some_of(&behind, MOST)));
     }
     let hold = |&(rank, bytes): &(RankId, u64)| {
-        format!("{} holds views of messages of {}", names.rank(rank), in_bytes(bytes as f64))
+        said!(WAITING_FOR_MEMORY, "{} holds views of messages of {}", names.rank(rank), in_bytes(bytes as f64))
     };
     let held: Vec<String> = deadlock.held.iter().map(hold).collect();
     if !held.is_empty() {

@@ -5,6 +5,7 @@ use crate::clock::Moment;
 use crate::lines::Lines;
 use crate::record::{some_of, RunState};
 use crate::summary::{in_bytes, in_seconds};
+use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -149,14 +150,15 @@ impl Journal {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn open(path: &Path, began: Instant) -> Result<Journal, String> {
+    pub fn open(path: &Path, began: Instant) -> Result<Journal, Fault> {
         Journal::with_limit(path, began, MOST)
     }
 
-    fn with_limit(path: &Path, began: Instant, limit: u64) -> Result<Journal, String> {
+    fn with_limit(path: &Path, began: Instant, limit: u64) -> Result<Journal, Fault> {
         let lines = Lines::open(path, limit);
-        let lines =
-            lines.map_err(|error| format!("the journal {} cannot be written: {error}", path.display()))?;
+        let lines = lines.map_err(|error| {
+            fault!(LOG_UNWRITABLE, "the journal {} cannot be written: {error}", path.display())
+        })?;
         Ok(Journal { lines, began })
     }
 

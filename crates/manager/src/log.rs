@@ -2,6 +2,7 @@
 
 use crate::clock::Moment;
 use crate::lines::Lines;
+use ligament_catalogue::{fault, Fault};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -56,9 +57,10 @@ impl RunLog {
     ///
     /// # Errors
     /// What the system says, with the path.
-    pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, String> {
+    pub fn create(path: &Path, limit: u64, shown_from: Option<Level>) -> Result<RunLog, Fault> {
         let lines = Lines::open(path, limit);
-        let lines = lines.map_err(|error| format!("the log {} cannot be written: {error}", path.display()))?;
+        let lines = lines
+            .map_err(|error| fault!(LOG_UNWRITABLE, "the log {} cannot be written: {error}", path.display()))?;
         Ok(RunLog { lines, shown_from })
     }
 

@@ -3,6 +3,7 @@
 //! quarter of the limit and at least the last half of it stay. `tests/kernel/append_survives_hole.c` proves that this
 //! loses nothing else.
 
+use ligament_catalogue::{fault, Fault};
 use rustix::fs::{fallocate, FallocateFlags};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -45,7 +46,7 @@ impl Outputs {
 
     /// Looks at some of the files, the next time at others, and takes out what is too much. Gives what people should
     /// know: which file, and what came of it.
-    pub fn look(&mut self) -> Vec<(usize, Result<String, String>)> {
+    pub fn look(&mut self) -> Vec<(usize, Result<String, Fault>)> {
         let count = self.files.len().min(AT_ONCE);
         let mut said = Vec::new();
         for _ in 0..count {
@@ -86,7 +87,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 impl Output {
-    fn look(&mut self, limit: u64) -> Option<Result<String, String>> {
+    fn look(&mut self, limit: u64) -> Option<Result<String, Fault>> {
         let first = first_part(limit);
         let size = std::fs::metadata(&self.path).ok()?.len();
         if size < self.until {
@@ -111,7 +112,8 @@ impl Output {
             }
             Err(error) => {
                 self.refused = true;
-                Some(Err(format!(
+                Some(Err(fault!(
+                    OUTPUT_CANNOT_SHRINK,
                     "its output is larger than {}, but the file system of {} cannot give part of a file back \
                      ({error}), so it goes on growing; print less, or put the run directory elsewhere",
                     crate::in_bytes(limit as f64),

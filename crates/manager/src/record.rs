@@ -3,6 +3,7 @@
 use crate::names::Names;
 use crate::observation::Observation;
 use ligament_agent::{Awaited, Outcome};
+use ligament_catalogue::{hinted, Code, Fault};
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,9 @@ pub struct RunRecord {
     pub state: RunState,
     /// Why it failed, if it did.
     pub reason: Option<String>,
+    /// By which the reason is explained.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub code: Option<String>,
     /// The instance that failed first, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failed: Option<String>,
@@ -91,6 +95,21 @@ pub struct RunRecord {
     /// How many more there were.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub more_warnings: u64,
+}
+
+impl RunRecord {
+    /// Notes why it failed, if it did.
+    pub fn blame(&mut self, why: Option<&Fault>) {
+        self.reason = why.map(Fault::to_string);
+        self.code = why.map(|why| why.code().to_string());
+    }
+
+    /// Why it failed. A record of an earlier version has no code but the one that its text may name.
+    pub fn why(&self) -> Option<Fault> {
+        let reason = self.reason.as_deref()?;
+        let code = self.code.as_deref().and_then(Code::named).or_else(|| hinted(reason));
+        Some(Fault::new(code.unwrap_or(Code::REPORTED_AN_ERROR), reason))
+    }
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -7,6 +7,7 @@ use crate::identity::{Identifier, InvalidName, Reference};
 use crate::problem::Problems;
 use crate::program::{Program, ResourceRequirements, Resources};
 use crate::settings::SettingValue;
+use ligament_catalogue::{said, Code, Coded};
 use std::fmt;
 
 /// Why something cannot be added to a model.
@@ -38,6 +39,18 @@ pub enum BuildError {
     NoInstances(String),
 }
 
+impl Coded for BuildError {
+    fn code(&self) -> Code {
+        match self {
+            BuildError::Name(error) => error.code(),
+            BuildError::Duplicate { .. } => Code::DUPLICATE_NAME,
+            BuildError::Unknown { .. } | BuildError::NoInstances(_) => Code::BAD_ARGUMENT,
+            BuildError::BadEnd(_) => Code::BAD_CONDUIT,
+            BuildError::NoComponent(_) => Code::UNKNOWN_COMPONENT,
+        }
+    }
+}
+
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -46,7 +59,7 @@ impl fmt::Display for BuildError {
                 write!(f, "there is a {what} \"{name}\" already; give each its own name")
             }
             BuildError::Unknown { what, name, known } => {
-                write!(f, "there is no {what} \"{name}\"; use one of: {known}")
+                f.write_str(&said!(BAD_ARGUMENT, "there is no {what} \"{name}\"; use one of: {known}"))
             }
             BuildError::BadEnd(end) => {
                 write!(f, "\"{end}\" names no port; write component.port or component.port[slot]")
@@ -55,7 +68,11 @@ impl fmt::Display for BuildError {
                 write!(f, "there is no component \"{name}\"; add it first")
             }
             BuildError::NoInstances(name) => {
-                write!(f, "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one instance")
+                let text = said!(
+                    BAD_ARGUMENT,
+                    "the multiplicity of \"{name}\" has a zero in it; every dimension needs at least one instance"
+                );
+                f.write_str(&text)
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::problem::{At, Problem};
 use crate::program::{ExecutionModel, Program, ResourceRequirements, Resources};
 use crate::settings::Settings;
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 
 /// The version of yMMSL that a file is written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl Configuration {
         for (name, program) in overlay.programs {
             match self.programs.get(&name) {
                 Some(earlier) if version == Version::V02 => problems.push(Problem::error(
-                    "duplicate-program",
+                    Code::DUPLICATE_PROGRAM,
                     &program.at,
                     format!(
                         "the program \"{name}\" is defined here a second time; the first is in {}",
@@ -130,7 +131,7 @@ impl Configuration {
             }
         } else if let Some(model) = models.values().next() {
             problems.push(Problem::error(
-                "several-model-files",
+                Code::SEVERAL_MODEL_FILES,
                 &model.at,
                 format!(
                     "a model \"{}\" is defined here, but an earlier file has models already ({})",
@@ -172,7 +173,7 @@ impl Configuration {
         if let Some(wanted) = selected {
             return roots.iter().find(|m| m.name == *wanted).copied().ok_or_else(|| {
                 Problem::error(
-                    "unknown-model",
+                    Code::UNKNOWN_MODEL,
                     roots.first().map_or(&nowhere, |m| &m.at),
                     format!("there is no model \"{wanted}\" that could be run"),
                     format!("choose one of: {}", names()),
@@ -182,19 +183,19 @@ impl Configuration {
         match roots.as_slice() {
             [one] => Ok(one),
             [] if self.models.is_empty() => Err(Problem::error(
-                "no-model",
+                Code::NO_MODEL,
                 &nowhere,
                 "there is no model in this configuration",
                 "add a \"models:\" section, or give the file that has the model as well",
             )),
             [] => Err(Problem::error(
-                "model-cycle",
+                Code::MODEL_CYCLE,
                 &self.models[0].at,
                 "every model is used as the implementation of a component, so none is the outermost",
                 "remove the component that makes a model contain itself",
             )),
             several => Err(Problem::error(
-                "several-models",
+                Code::SEVERAL_MODELS,
                 &several[1].at,
                 format!("there are several models that could be run: {}", names()),
                 "choose one by its name, or use the others as implementations",

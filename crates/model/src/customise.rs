@@ -5,6 +5,7 @@ use crate::configuration::Configuration;
 use crate::identity::{Identifier, Part, Reference};
 use crate::problem::{nearest, At, Problem};
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
 
 /// Applies and removes the custom implementations of a module. `local` gives full names by local ones.
@@ -36,7 +37,7 @@ struct Customise<'a> {
 
 impl Customise<'_> {
     fn error(&mut self, at: &At, message: String, advice: String) {
-        self.problems.push(Problem::error("bad-custom-implementation", at, message, advice));
+        self.problems.push(Problem::error(Code::BAD_CUSTOM_IMPLEMENTATION, at, message, advice));
     }
 
     fn one(&mut self, path: &Reference, implementation: Option<Reference>, at: &At) {

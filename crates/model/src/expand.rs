@@ -11,6 +11,7 @@ use crate::program::{Program, Resources};
 use crate::settings::Settings;
 use crate::structure::check_structure;
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -179,7 +180,7 @@ impl Configuration {
         let mut problems = check_structure(self);
         if let Some(import) = self.imports.first() {
             problems.push(Problem::error(
-                "unresolved-import",
+                Code::UNRESOLVED_IMPORT,
                 &import.at,
                 format!("\"{}\" has not been imported", import.name),
                 "resolve the imports before the model is expanded",
@@ -317,7 +318,7 @@ impl<'a> Expander<'a> {
             1 => Shape::SenderHasMore,
             -1 => Shape::ReceiverHasMore,
             _ => {
-                self.problem("multiplicity-mismatch", &conduit.at, conduit,
+                self.problem(Code::MULTIPLICITY_MISMATCH, &conduit.at, conduit,
                     "a conduit can join sets of instances that differ by one dimension at most; put a component \
                      between them, or change the multiplicities");
                 return None;
@@ -325,7 +326,7 @@ impl<'a> Expander<'a> {
         };
         if more.iter().zip(less).any(|(a, b)| a != b) {
             self.problem(
-                "multiplicity-mismatch",
+                Code::MULTIPLICITY_MISMATCH,
                 &conduit.at,
                 conduit,
                 "the dimensions that both have must be equal; correct the multiplicities",
@@ -334,7 +335,7 @@ impl<'a> Expander<'a> {
         }
         if (conduit.from.slot.is_some() || conduit.to.slot.is_some()) && shape != Shape::Same {
             self.problem(
-                "slot-and-multiplicity",
+                Code::SLOT_AND_MULTIPLICITY,
                 &conduit.at,
                 conduit,
                 "where multiplicities differ, the slots follow from them; remove the slot",
@@ -380,7 +381,7 @@ impl<'a> Expander<'a> {
                 format!("\"{end}\" is joined to components of different multiplicities (the other one in line {other})")
             };
             self.problems.push(Problem::error(
-                "multiplicity-mismatch",
+                Code::MULTIPLICITY_MISMATCH,
                 &flat.conduits[conduit].at,
                 message,
                 "join the port to components of the same multiplicity, or use a port for each",
@@ -398,7 +399,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn problem(&mut self, code: &'static str, at: &At, conduit: &FlatConduit, advice: &str) {
+    fn problem(&mut self, code: Code, at: &At, conduit: &FlatConduit, advice: &str) {
         let name = |c: usize| {
             let component = &self.flat.components[c];
             let shape: Vec<String> = component.multiplicity.iter().map(|n| n.to_string()).collect();
@@ -421,7 +422,7 @@ impl<'a> Expander<'a> {
             for plan in ports.iter().filter(|p| p.explicit) {
                 if plan.port.length.is_some_and(|n| n > MAX_INSTANCES) {
                     self.problems.push(Problem::error(
-                        "slot-too-large",
+                        Code::SLOT_TOO_LARGE,
                         &component.at,
                         format!(
                             "\"{}.{}\" is given a slot beyond {MAX_INSTANCES}",
@@ -587,7 +588,7 @@ impl<'a> OfConduits<'a> {
         unused
             .map(|((name, size), _)| {
                 Problem::error(
-                    "unknown-conduit",
+                    Code::UNKNOWN_CONDUIT,
                     &size.at,
                     format!("{what} is given for \"{name}\", but no conduit of the model has this name"),
                     "write a port as component.port, or a conduit as \"sender.port -> receiver.port\"",

@@ -7,6 +7,7 @@ use crate::identity::{Identifier, Part, Reference};
 use crate::options::DEFAULT_INSTANCES;
 use crate::problem::{At, Problem};
 use crate::structure::component_ports;
+use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -237,7 +238,7 @@ impl Configuration {
 
 fn model_cycle(path: &Reference, model: &Model, at: &At) -> Problem {
     Problem::error(
-        "model-cycle",
+        Code::MODEL_CYCLE,
         at,
         format!("the component \"{path}\" is implemented by the model \"{}\", which contains it", model.name),
         "use another implementation; a model cannot contain itself",
@@ -246,7 +247,7 @@ fn model_cycle(path: &Reference, model: &Model, at: &At) -> Problem {
 
 fn too_deep(path: &Reference, at: &At) -> Problem {
     Problem::error(
-        "nested-too-deep",
+        Code::NESTED_TOO_DEEP,
         at,
         format!("models contain each other more than {MAX_DEPTH} deep here, at \"{path}\""),
         "put the components of some of them into the model that contains them",
@@ -266,7 +267,7 @@ fn check_name(path: &Reference, multiplicity: &[usize], at: &At) -> Result<(), P
     }
     let text = path.to_string();
     Err(Problem::error(
-        "name-too-long",
+        Code::NAME_TOO_LONG,
         at,
         format!(
             "the instances of \"{}\" have names of {letters} letters, and each has a directory of its name, which may \
@@ -287,7 +288,7 @@ pub(crate) const FEWER_OR_ALLOWED: &str =
     "reduce the multiplicities and the nested models, or allow more with \"instances:\" under \"ligament:\"";
 
 pub(crate) fn too_large(at: &At, limit: usize, what: &str, remedy: &str) -> Problem {
-    Problem::error("too-large", at, format!("the model has more than {limit} {what}"), remedy)
+    Problem::error(Code::TOO_LARGE, at, format!("the model has more than {limit} {what}"), remedy)
 }
 
 fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, Problem> {
@@ -334,7 +335,7 @@ fn join_conduits(uses: &[Use<'_>], room: &mut Room) -> Result<Vec<FlatConduit>, 
                     visited.truncate(visited.iter().take_while(|(_, d)| *d < depth).count());
                     if visited.iter().any(|(port, _)| port == through) {
                         return Err(Problem::error(
-                            "conduit-cycle",
+                            Code::CONDUIT_CYCLE,
                             edge.at,
                             format!("this conduit leads through model ports in a circle, by way of \"{port}\""),
                             "remove one of the conduits that join model ports to each other",

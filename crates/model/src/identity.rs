@@ -1,5 +1,6 @@
 //! Names in a model: identifiers (`macro`) and references (`city.macro[3].port`).
 
+use ligament_catalogue::{said, Code, Coded};
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +21,13 @@ pub struct InvalidName {
 
 impl fmt::Display for InvalidName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is not a valid name: {}", self.text, self.reason)
+        f.write_str(&said!(BAD_SETTING_NAME, "\"{}\" is not a valid name: {}", self.text, self.reason))
+    }
+}
+
+impl Coded for InvalidName {
+    fn code(&self) -> Code {
+        Code::BAD_SETTING_NAME
     }
 }
 

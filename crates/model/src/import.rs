@@ -5,6 +5,7 @@ use crate::identity::{Part, Reference};
 use crate::problem::{nearest, At, Problem};
 use crate::read::{read, ReadResult};
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -137,7 +138,7 @@ impl Resolver<'_> {
             let name = Reference::from(import.name.clone());
             if local.contains_key(&name) {
                 self.problems.push(Problem::error(
-                    "import-clash",
+                    Code::IMPORT_CLASH,
                     &import.at,
                     format!("\"{name}\" is imported, but this file has something of that name already"),
                     "remove or rename one of the two",
@@ -167,7 +168,7 @@ impl Resolver<'_> {
         if self.under_way.contains(module) {
             let circle: Vec<String> = self.under_way.iter().chain([module]).map(Reference::to_string).collect();
             self.problems.push(Problem::error(
-                "import-cycle",
+                Code::IMPORT_CYCLE,
                 at,
                 format!("modules import each other in a circle: {}", circle.join(" -> ")),
                 "move what both need into a module of its own",
@@ -179,7 +180,7 @@ impl Resolver<'_> {
         }
         if self.under_way.len() >= MAX_DEPTH {
             self.problems.push(Problem::error(
-                "nested-too-deep",
+                Code::NESTED_TOO_DEEP,
                 at,
                 format!("modules import each other more than {MAX_DEPTH} deep here, at \"{module}\""),
                 "import what is needed from where it is, instead of through one module after the other",
@@ -198,7 +199,7 @@ impl Resolver<'_> {
                     ),
                 };
                 self.problems.push(Problem::error(
-                    "import-not-found",
+                    Code::IMPORT_NOT_FOUND,
                     at,
                     format!("there is no file for the module \"{module}\""),
                     places,
@@ -242,7 +243,7 @@ impl Resolver<'_> {
                 None => format!("it has: {}", crate::structure::listed(&names)),
             };
             self.problems.push(Problem::error(
-                "import-not-found",
+                Code::IMPORT_NOT_FOUND,
                 at,
                 format!("the module \"{module}\" has no program or model \"{name}\""),
                 advice,

@@ -1,5 +1,6 @@
 //! What is wrong with a model, where, and what to do about it.
 
+use ligament_catalogue::{Code, Coded};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,8 @@ pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
     /// A stable name for programs, such as `unknown-port`.
-    pub code: &'static str,
+    #[serde(serialize_with = "by_name")]
+    pub code: Code,
     /// The file's name as the user gave it, or `None` for a model made in code.
     pub file: Option<String>,
     /// Line, from 1; 0 if not known.
@@ -84,14 +86,13 @@ pub struct Problem {
     pub advice: String,
 }
 
+fn by_name<S: serde::Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.name())
+}
+
 impl Problem {
     /// A problem that keeps the model from running.
-    pub fn error(
-        code: &'static str,
-        at: &At,
-        message: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Problem {
+    pub fn error(code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Error,
             code,
@@ -104,12 +105,7 @@ impl Problem {
     }
 
     /// A problem that the model can run with.
-    pub fn warning(
-        code: &'static str,
-        at: &At,
-        message: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Problem {
+    pub fn warning(code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, at, message, advice) }
     }
 
@@ -152,6 +148,14 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
+impl Coded for Problems {
+    /// That of the first that is no warning.
+    fn code(&self) -> Code {
+        let first = self.0.iter().find(|problem| problem.is_error()).or(self.0.first());
+        first.map_or(Code::BAD_VALUE, |problem| problem.code)
+    }
+}
+
 /// The known name that a misspelt one probably stands for, if any is close enough: at most a third of its
 /// letters differ (two swapped neighbours count once), or only the case does.
 pub fn nearest<'a>(misspelt: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn a_problem_reads_as_place_then_what_then_advice() {
         let at = At { file: Some("m.ymmsl".into()), line: 3, column: 7 };
-        let problem = Problem::error("x", &at, "port \"a\" is unknown", "write \"b\"");
+        let problem = Problem::error(Code::UNKNOWN_PORT, &at, "port \"a\" is unknown", "write \"b\"");
         assert_eq!(problem.to_string(), "m.ymmsl:3:7: error: port \"a\" is unknown; write \"b\"");
     }
 

@@ -4,6 +4,7 @@ use crate::identity::{Identifier, Part, Reference};
 use crate::problem::At;
 use crate::yaml::{self, Kind, Node};
 use indexmap::IndexMap;
+use ligament_catalogue::{errors, said, Code};
 use std::fmt;
 
 /// The value of a setting.
@@ -118,7 +119,7 @@ impl SettingValue {
     pub(crate) fn from_node(node: &Node) -> Result<SettingValue, (String, String)> {
         let unfit = || {
             Err((
-                format!("a setting cannot be {}", node.describe()),
+                said!(BAD_SETTING_VALUE, "a setting cannot be {}", node.describe()),
                 "give a text, a number, true or false, a list of numbers, or a list of lists of numbers"
                     .to_owned(),
             ))
@@ -148,7 +149,7 @@ impl SettingValue {
                     None => {
                         let bad = items.iter().find(|i| number(i).is_none()).unwrap_or(node);
                         Err((
-                            format!("a list in a setting cannot contain {}", bad.describe()),
+                            said!(BAD_SETTING_VALUE, "a list in a setting cannot contain {}", bad.describe()),
                             "use numbers only, or lists of numbers only".to_owned(),
                         ))
                     }
@@ -193,54 +194,39 @@ pub struct SupportedSetting {
     pub at: At,
 }
 
-/// Why a setting cannot be returned.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SettingError {
-    /// It has not been set for this instance.
-    NotSet {
-        /// The name that was asked for.
-        name: Reference,
-        /// For which instance.
-        instance: Reference,
-    },
-    /// Its value is of another type.
-    WrongType {
-        /// The name under which the value was found.
-        name: Reference,
-        /// The value.
-        value: SettingValue,
-        /// The type that was asked for.
-        wanted: SettingType,
-    },
-    /// The text of an assignment cannot be read.
-    BadAssignment {
-        /// The text.
-        text: String,
-        /// What is wrong with it, and what to do.
-        reason: String,
-    },
-}
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SettingError::NotSet { name, instance } => write!(
-                f,
-                "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \
-                 \"{}: value\" to the settings of the model",
-                instance.join(name)
-            ),
-            SettingError::WrongType { name, value, wanted } => {
-                write!(f, "the setting \"{name}\" is {value}, of type {}, where {wanted} is needed; correct its value in the settings", value.setting_type())
-            }
-            SettingError::BadAssignment { text, reason } => {
-                write!(f, "cannot read \"{text}\" as a setting: {reason}")
-            }
-        }
+errors! {
+    /// Why a setting cannot be had.
+    pub enum SettingError {
+        /// It has not been set for this instance.
+        NotSet {
+            /// The name that was asked for.
+            name: Reference,
+            /// For which instance.
+            instance: Reference,
+        } => SETTING_UNSET,
+            "the setting \"{name}\" is not set for {instance}; add \"{name}: value\" or \"{}: value\" to the settings of the \
+             model",
+            instance.join(name);
+        /// Its value is of another type.
+        WrongType {
+            /// The name under which the value was found.
+            name: Reference,
+            /// The value.
+            value: SettingValue,
+            /// The type that was asked for.
+            wanted: SettingType,
+        } => SETTING_WRONG_TYPE,
+            "the setting \"{name}\" is {value}, of type {}, where {wanted} is needed; correct its value in the settings",
+            value.setting_type();
+        /// The text of an assignment cannot be read.
+        BadAssignment {
+            /// The text.
+            text: String,
+            /// What is wrong with it, and what to do.
+            reason: String,
+        } => BAD_SETTING_TEXT, "cannot read \"{text}\" as a setting: {reason}";
     }
 }
-
-impl std::error::Error for SettingError {}
 
 /// Settings by name, in the order in which they were set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -413,7 +399,7 @@ pub fn parse_assignment(text: &str) -> Result<(Reference, SettingValue), Setting
                 .map(|value| (name, value))
                 .map_err(|(what, todo)| bad(format!("{what}; {todo}")))
         }
-        _ if value.starts_with(['[', '"', '\'']) || problems.iter().any(|p| p.code == "bad-value") => {
+        _ if value.starts_with(['[', '"', '\'']) || problems.iter().any(|p| p.code == Code::BAD_VALUE) => {
             let what = problems.first().map_or("it is no value".to_owned(), |p| p.message.clone());
             Err(bad(format!("{what}; check its brackets, quotes and numbers")))
         }

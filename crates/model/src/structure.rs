@@ -4,6 +4,7 @@ use crate::configuration::{is_implicit_port, Configuration};
 use crate::graph::{Component, Conduit, Model, Operator, Port, Ports, Timeline, SETTINGS_PORT};
 use crate::identity::{parts_to_string, Identifier, Part, Reference};
 use crate::problem::{nearest, At, Problem};
+use ligament_catalogue::Code;
 use std::borrow::Cow;
 use std::collections::hash_map::{Entry, HashMap};
 
@@ -122,7 +123,7 @@ struct End<'a> {
 }
 
 impl<'a> Check<'a, '_> {
-    fn error(&mut self, code: &'static str, at: &At, message: String, advice: String) {
+    fn error(&mut self, code: Code, at: &At, message: String, advice: String) {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
@@ -130,7 +131,7 @@ impl<'a> Check<'a, '_> {
         let (from, to) = (self.look_up(conduit.sending_end()), self.look_up(conduit.receiving_end()));
         if self.is_reversed(from, to) {
             self.error(
-                "wrong-direction",
+                Code::WRONG_DIRECTION,
                 &conduit.at,
                 format!(
                     "this conduit leads from \"{}\", which receives, to \"{}\", which sends",
@@ -145,7 +146,7 @@ impl<'a> Check<'a, '_> {
         if let (Some(s), Some(r)) = (sender, receiver) {
             if s && r {
                 self.error(
-                    "empty-conduit",
+                    Code::EMPTY_CONDUIT,
                     &conduit.at,
                     format!("the conduit {conduit} joins two ports of the model itself"),
                     "put a component between them, or join the ports outside the model".into(),
@@ -178,7 +179,7 @@ impl<'a> Check<'a, '_> {
         };
         let Some(End { path, port, slot, component }) = end else {
             self.error(
-                "bad-conduit",
+                Code::BAD_CONDUIT,
                 at,
                 format!("\"{reference}\" names no port"),
                 "write it as component.port, or component.port[slot]".into(),
@@ -188,7 +189,7 @@ impl<'a> Check<'a, '_> {
         if path.is_empty() {
             if self.model.ports.is_empty() && self.model.components.contains_key(reference) {
                 self.error(
-                    "missing-port-name",
+                    Code::MISSING_PORT_NAME,
                     at,
                     format!("\"{port}\" is a component; its port is missing"),
                     self.port_advice(reference.parts(), side).unwrap_or_else(|| format!("write {port}.port")),
@@ -206,7 +207,7 @@ impl<'a> Check<'a, '_> {
                 None => format!("add it under \"components:\", or use one of: {}", listed(&names)),
             };
             self.error(
-                "unknown-component",
+                Code::UNKNOWN_COMPONENT,
                 at,
                 format!("there is no component \"{path}\" in the model \"{}\"", self.model.name),
                 advice,
@@ -233,7 +234,7 @@ impl<'a> Check<'a, '_> {
                     Side::Receiver => ("sends", "end"),
                 };
                 self.error(
-                    "wrong-direction",
+                    Code::WRONG_DIRECTION,
                     at,
                     format!("\"{name}.{port}\" is a port of {operator}, which {does}, so no conduit can {cannot} there"),
                     advice,
@@ -251,7 +252,7 @@ impl<'a> Check<'a, '_> {
 
     fn slot_on_model(&mut self, reference: &Reference, at: &At) {
         self.error(
-            "slot-on-model",
+            Code::SLOT_ON_MODEL,
             at,
             format!("\"{reference}\" gives a slot on a port of a model"),
             "slots can only be given on components that a program implements".into(),
@@ -280,7 +281,7 @@ impl<'a> Check<'a, '_> {
                     found.operator
                 );
                 self.error(
-                    "wrong-direction",
+                    Code::WRONG_DIRECTION,
                     at,
                     message,
                     format!("use a port that the model declares under {operators}"),
@@ -298,7 +299,7 @@ impl<'a> Check<'a, '_> {
                     None => "write it as component.port, with a period between them".into(),
                 };
                 self.error(
-                    "unknown-port",
+                    Code::UNKNOWN_PORT,
                     at,
                     format!("the model \"{}\" has no port \"{port}\" of its own", self.model.name),
                     advice,
@@ -321,7 +322,7 @@ impl<'a> Check<'a, '_> {
                 .map(|a| format!("{a}, or declare \"{port}\" among its ports under {section}"))
                 .unwrap_or_else(|| format!("declare \"{port}\" among its ports under {section}")),
         };
-        self.error("unknown-port", at, format!("the component \"{name}\" has no port \"{port}\""), advice);
+        self.error(Code::UNKNOWN_PORT, at, format!("the component \"{name}\" has no port \"{port}\""), advice);
     }
 
     /// The component that was most likely intended, and its port, if one is likely.
@@ -396,7 +397,7 @@ impl<'a> Check<'a, '_> {
             } else {
                 "remove one of the two conduits, or give the component a port for each sender".to_owned()
             };
-            self.error("two-senders", &conduit.receiver_at, message, advice);
+            self.error(Code::TWO_SENDERS, &conduit.receiver_at, message, advice);
         }
     }
 }

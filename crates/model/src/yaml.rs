@@ -3,6 +3,7 @@
 //! integers and nulls, YAML 1.2 floats and booleans.
 
 use crate::problem::{At, Problem};
+use ligament_catalogue::Code;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -137,7 +138,7 @@ pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) ->
     let top = At { file: file.clone(), line: 1, column: 1 };
     if text.len() > MAX_BYTES {
         problems.push(Problem::error(
-            "file-too-large",
+            Code::FILE_TOO_LARGE,
             &top,
             format!("the file has {} MiB, and at most {} are read", text.len() >> 20, MAX_BYTES >> 20),
             "split it into several files, or build the model in a script",
@@ -167,7 +168,7 @@ pub fn parse(text: &str, file: Option<Arc<str>>, problems: &mut Vec<Problem>) ->
                 if documents > 1 {
                     let at = loader.at(span.start.line(), span.start.col());
                     loader.problems.push(Problem::error(
-                        "several-documents",
+                        Code::SEVERAL_DOCUMENTS,
                         &at,
                         "a second document begins here",
                         "remove the \"---\", or put what follows into a file of its own",
@@ -189,7 +190,7 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
         "indent with spaces; YAML does not allow tabs there"
     } else if let Some((bracket, line)) = unclosed {
         let advice = format!("close the \"{bracket}\" of line {line}");
-        return Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice);
+        return Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice);
     } else if info.contains("expected key") || info.contains("block mapping") {
         "indent this line exactly like the lines that it belongs to"
     } else if info.contains("simple key") || info.contains("':'") {
@@ -204,7 +205,7 @@ fn syntax_problem(text: &str, at: &At, info: &str) -> Problem {
     } else {
         "check the indentation, quotes and brackets of this line and the one before it"
     };
-    Problem::error("yaml-syntax", at, format!("this is not valid YAML ({info})"), advice)
+    Problem::error(Code::YAML_SYNTAX, at, format!("this is not valid YAML ({info})"), advice)
 }
 
 /// The last bracket before a line that is still open there, and its line. Quotes are assumed to end on the line
@@ -250,7 +251,7 @@ impl Loader<'_> {
                 let kind = match scalar(&text, style == ScalarStyle::Plain, tag.as_ref()) {
                     Ok(kind) => kind,
                     Err((message, advice)) => {
-                        self.problems.push(Problem::error("bad-value", &at, message, advice));
+                        self.problems.push(Problem::error(Code::BAD_VALUE, &at, message, advice));
                         Kind::Str(text.into_owned())
                     }
                 };
@@ -261,7 +262,7 @@ impl Loader<'_> {
             {
                 let name = tag.map(|t| t.to_string()).unwrap_or_default();
                 self.problems.push(Problem::error(
-                    "unknown-tag",
+                    Code::UNKNOWN_TAG,
                     &at,
                     format!("the tag {name} means nothing in a model file"),
                     "remove it",
@@ -279,7 +280,7 @@ impl Loader<'_> {
             Event::Alias(anchor) => {
                 let Some((node, size)) = self.anchors.get(&anchor) else {
                     self.problems.push(Problem::error(
-                        "bad-alias",
+                        Code::BAD_ALIAS,
                         &at,
                         "this alias refers to something that contains the alias itself",
                         "write the value out instead",
@@ -300,7 +301,7 @@ impl Loader<'_> {
 
     fn too_many_aliases(&mut self, at: &At) {
         self.problems.push(Problem::error(
-            "alias-expansion",
+            Code::ALIAS_EXPANSION,
             at,
             format!(
                 "the aliases of this file expand to more than {MAX_ALIAS_NODES} values or {} MiB of text, or too deep",
@@ -313,7 +314,7 @@ impl Loader<'_> {
     fn enter(&mut self, at: At, anchor: usize, is_map: bool) -> Option<()> {
         if self.open.len() >= MAX_DEPTH {
             self.problems.push(Problem::error(
-                "too-deep",
+                Code::TOO_DEEP,
                 &at,
                 format!("lists and mappings are nested more than {MAX_DEPTH} deep here"),
                 "a model needs about ten levels; check the brackets and the indentation",
@@ -359,7 +360,7 @@ impl Loader<'_> {
             if let Some(first) = seen.get(&text) {
                 let line = pairs[*first].0.at.line;
                 self.problems.push(Problem::error(
-                    "duplicate-key",
+                    Code::DUPLICATE_KEY,
                     &key.at,
                     format!(
                         "the key \"{}\" stands here a second time; the first is in line {line}",
@@ -392,7 +393,7 @@ impl Loader<'_> {
                 }
             }
             _ => self.problems.push(Problem::error(
-                "bad-merge",
+                Code::BAD_MERGE,
                 &value.at,
                 format!("the merge key << needs a mapping or a list of mappings, not {}", value.describe()),
                 "refer to a mapping with *name",
@@ -565,7 +566,7 @@ mod tests {
     fn codes(text: &str) -> Vec<&'static str> {
         let mut problems = Vec::new();
         parse(text, None, &mut problems);
-        problems.iter().map(|p| p.code).collect()
+        problems.iter().map(|p| p.code.name()).collect()
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn names(resolved: &Resolved) -> Vec<String> {
 }
 
 fn codes(text: &str) -> Vec<&'static str> {
-    load(text).expand().unwrap_err().0.iter().map(|p| p.code).collect()
+    load(text).expand().unwrap_err().0.iter().map(|p| p.code.name()).collect()
 }
 
 fn two(multiplicity_a: &str, multiplicity_b: &str) -> String {

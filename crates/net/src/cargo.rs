@@ -1,5 +1,6 @@
 //! What `Net` needs from the owner of the messages: their bytes, and memory for those that arrive.
 
+use ligament_catalogue::Fault;
 use ligament_path::MessageId;
 use std::io::IoSlice;
 
@@ -14,7 +15,7 @@ pub trait Cargo {
     ///
     /// # Errors
     /// No memory can be had: the path is given up with this reason.
-    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), String>;
+    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), Fault>;
 
     /// Memory for exactly the `len` bytes at `offset` of an incoming message.
     fn room(&mut self, domain: u32, id: MessageId, offset: u64, len: u32) -> &mut [u8];

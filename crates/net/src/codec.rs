@@ -4,6 +4,7 @@
 
 use crate::pays::{Pays, Verdict};
 use crate::{Cargo, Compression};
+use ligament_catalogue::{fault, Fault};
 use ligament_path::{FrameHeader, MessageId};
 use std::time::{Duration, Instant};
 
@@ -145,25 +146,28 @@ impl Codec {
     ///
     /// # Errors
     /// It is not packed by a known method, or does not have the length it should have.
-    pub fn unpack(&mut self, code: u8, packed: &[u8], into: &mut [u8]) -> Result<(), String> {
+    pub fn unpack(&mut self, code: u8, packed: &[u8], into: &mut [u8]) -> Result<(), Fault> {
         let Some(method) = Method::known(code) else {
-            return Err(format!("a piece packed by method {code}, which this version does not know"));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "a piece packed by method {code}, which this version does not know"
+            ));
         };
         let mut sorted = std::mem::take(&mut self.sorted);
         let unsort = method.element() > 1;
         sorted.resize(if unsort { into.len() } else { 0 }, 0);
         let target: &mut [u8] = if unsort { &mut sorted } else { into };
         let unpacked = match method.0 & 15 {
-            Method::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| error.to_string()),
+            Method::LZ4 => lz4_flex::block::decompress_into(packed, target).map_err(|error| damaged(&error)),
             _ => {
                 if self.unpacker.is_none() {
                     self.unpacker = zstd::bulk::Decompressor::new().ok();
                 }
                 match &mut self.unpacker {
                     Some(unpacker) => {
-                        unpacker.decompress_to_buffer(packed, target).map_err(|error| error.to_string())
+                        unpacker.decompress_to_buffer(packed, target).map_err(|error| damaged(&error))
                     }
-                    None => Err("there is no memory for it".into()),
+                    None => Err(fault!(NO_MEMORY_FOR_OTHERS, "there is no memory for it")),
                 }
             }
         };
@@ -174,8 +178,8 @@ impl Codec {
         self.sorted = sorted;
         match unpacked {
             Ok(bytes) if bytes == wanted => Ok(()),
-            Ok(bytes) => Err(format!("a piece of {wanted} bytes, unpacked: {bytes}")),
-            Err(error) => Err(format!("a piece cannot be unpacked: {error}")),
+            Ok(bytes) => Err(fault!(DOMAIN_SENDS_NONSENSE, "a piece of {wanted} bytes, unpacked: {bytes}")),
+            Err(why) => Err(why),
         }
     }
 }
@@ -199,6 +203,10 @@ fn unsorted(sorted: &[u8], element: usize, into: &mut [u8]) {
     }
     let whole = many * element;
     into[whole..].copy_from_slice(&sorted[whole..]);
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> Fault {
+    fault!(DOMAIN_SENDS_NONSENSE, "a piece cannot be unpacked: {error}")
 }
 
 #[cfg(test)]

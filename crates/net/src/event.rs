@@ -1,5 +1,6 @@
 //! What `Net` reports about its paths.
 
+use ligament_catalogue::Fault;
 use ligament_path::StreamId;
 use std::net::SocketAddr;
 
@@ -9,11 +10,11 @@ pub enum Event {
     /// A path has its first stream, or has one again after it had none.
     PathUp { domain: u32 },
     /// A stream broke. Its frames go to other streams or wait. It will be dialled again.
-    StreamLost { domain: u32, stream: StreamId, why: String },
+    StreamLost { domain: u32, stream: StreamId, why: Fault },
     /// The last stream of a path has broken.
     PathDown { domain: u32 },
     /// The path is over for good, because of a failure.
-    GivenUp { domain: u32, why: String },
+    GivenUp { domain: u32, why: Fault },
     /// The domain's process is gone without a word, so the path is over. The process that outlived it gives the
     /// reason.
     Gone { domain: u32, why: String },

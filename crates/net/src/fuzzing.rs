@@ -7,6 +7,7 @@ use crate::keys::RunKeys;
 use crate::secure::Security;
 use crate::tls::Tls;
 use crate::{Cargo, Compression, MessageId, Nanos};
+use ligament_catalogue::{Code, Fault};
 use ligament_path::Path;
 use std::io::IoSliceMut;
 
@@ -115,10 +116,10 @@ pub struct Store {
 impl Cargo for Store {
     fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, _: u32, _: &mut Vec<std::io::IoSlice<'a>>) {}
 
-    fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), String> {
+    fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {
         self.bytes = self.bytes.saturating_add(total);
         if self.bytes > 8 << 20 {
-            return Err("there is no more memory".into());
+            return Err(Fault::new(Code::NO_MEMORY_FOR_OTHERS, "there is no more memory"));
         }
         assert!(self.messages.insert(id, vec![0; total as usize]).is_none(), "memory is asked for once");
         Ok(())

@@ -2,6 +2,7 @@
 //! hello, the listener's welcome, the dialler's proof. No I/O. Their bytes are in `docs/reference/path.md`.
 
 use crate::keys::{random, Prover, RunKeys};
+use ligament_catalogue::{fault, Fault};
 use ligament_path::StreamId;
 
 const MAGIC: [u8; 8] = *b"LIGAMENT";
@@ -64,26 +65,27 @@ impl Hello {
     ///
     /// # Errors
     /// With what is wrong, for this end's log only.
-    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], keys: &RunKeys, prover: &Prover) -> Result<Hello, String> {
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES], keys: &RunKeys, prover: &Prover) -> Result<Hello, Fault> {
         let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if bytes[..8] != MAGIC {
-            return Err("what was said is not of Ligament".into());
+            return Err(fault!(NOT_LET_IN, "what was said is not of Ligament"));
         }
         if u32_at(8) != VERSION {
-            return Err(format!(
+            return Err(fault!(
+                OTHER_VERSION_ELSEWHERE,
                 "a greeting of version {}, where this Ligament knows {VERSION}; use the same version everywhere",
                 u32_at(8)
             ));
         }
         if bytes[16..32] != keys.run() {
-            return Err("it wants another run".into());
+            return Err(fault!(NOT_LET_IN, "it wants another run"));
         }
         if !prover.holds("hello", &[&bytes[..96]], &bytes[96..]) {
-            return Err("it does not hold the run's keys".into());
+            return Err(fault!(NOT_LET_IN, "it does not hold the run's keys"));
         }
         let stream = u16::from_le_bytes(bytes[56..58].try_into().expect("two bytes"));
         if stream >= MOST_STREAMS || bytes[58..60] != [0, 0] || u32_at(12) & !(ENCRYPTED | LAST_WORD) != 0 {
-            return Err("a greeting that makes no sense".into());
+            return Err(fault!(NOT_LET_IN, "a greeting that makes no sense"));
         }
         Ok(Hello {
             encrypt: u32_at(12) & ENCRYPTED != 0,

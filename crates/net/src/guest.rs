@@ -8,6 +8,7 @@ use crate::greeting::{
 use crate::keys::{random, Prover, RunKeys};
 use crate::secure::Security;
 use crate::socket;
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Nanos, StreamId};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -74,13 +75,17 @@ impl<const N: usize> Coming<N> {
     const NONE: Self = Coming { bytes: [0; N], got: 0 };
 
     /// Reads on, but never a byte more than is due.
-    fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, String> {
+    fn read(&mut self, connection: &mut Connection) -> Result<Option<[u8; N]>, Fault> {
         while self.got < N {
-            match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(said)? {
+            match connection.receive(&mut [IoSliceMut::new(&mut self.bytes[self.got..])]).map_err(failed)? {
                 Got::Bytes(bytes) => self.got += bytes,
                 Got::Nothing => return Ok(None),
-                Got::End if self.got == 0 => return Err("it closed the connection without a word".into()),
-                Got::End => return Err("it closed the connection in the middle of its greeting".into()),
+                Got::End if self.got == 0 => {
+                    return Err(fault!(NOT_LET_IN, "it closed the connection without a word"))
+                }
+                Got::End => {
+                    return Err(fault!(NOT_LET_IN, "it closed the connection in the middle of its greeting"))
+                }
             }
         }
         Ok(Some(self.bytes))
@@ -102,8 +107,12 @@ pub(crate) enum Progress {
     LastWord(Hello, String),
 }
 
-fn said(error: io::Error) -> String {
-    error.to_string()
+pub(crate) fn failed(error: io::Error) -> Fault {
+    Fault::new(Code::PATH_GIVEN_UP, error.to_string())
+}
+
+fn without_tls(error: io::Error) -> Fault {
+    Fault::new(Code::ENCRYPTION_FAILED, error.to_string())
 }
 
 impl Guest {
@@ -133,13 +142,13 @@ impl Guest {
     }
 
     /// What is awaited, for the message that says that it did not come.
-    pub fn awaited(&self) -> &'static str {
+    pub fn awaited(&self) -> Fault {
         match self.step {
-            Step::Dialling(_) => "the connection was not made in time",
-            Step::Welcome { .. } => "it did not answer the greeting in time",
-            Step::Hello(_) | Step::Known { .. } => "it did not say who it is in time",
-            Step::Proof { .. } => "it did not prove who it is in time",
-            Step::LastWord { .. } => "it did not say its last word in time",
+            Step::Dialling(_) => fault!(PATH_GIVEN_UP, "the connection was not made in time"),
+            Step::Welcome { .. } => fault!(PATH_GIVEN_UP, "it did not answer the greeting in time"),
+            Step::Hello(_) | Step::Known { .. } => fault!(NOT_LET_IN, "it did not say who it is in time"),
+            Step::Proof { .. } => fault!(NOT_LET_IN, "it did not prove who it is in time"),
+            Step::LastWord { .. } => fault!(NOT_LET_IN, "it did not say its last word in time"),
         }
     }
 
@@ -147,13 +156,13 @@ impl Guest {
     ///
     /// # Errors
     /// It must be closed; the reason is for this end's log only.
-    pub fn advance(&mut self, house: &House) -> Result<Progress, String> {
-        self.connection.flush().map_err(said)?;
+    pub fn advance(&mut self, house: &House) -> Result<Progress, Fault> {
+        self.connection.flush().map_err(failed)?;
         if let Step::Dialling(line) = self.step {
             if !self.connection.is_writable() {
                 return Ok(Progress::Waiting);
             }
-            socket::dialled(self.connection.socket()).map_err(said)?;
+            socket::dialled(self.connection.socket()).map_err(failed)?;
             self.say_hello(line, house)?;
         }
         match &mut self.step {
@@ -161,10 +170,10 @@ impl Guest {
             Step::Welcome { line, hello, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 let Some(boot) = welcomed(&house.prover, hello, &answer) else {
-                    return Err("whoever listens there does not hold the run's keys".into());
+                    return Err(fault!(PATH_GIVEN_UP, "whoever listens there does not hold the run's keys"));
                 };
                 let proof = proof(&house.prover, hello, &answer);
-                self.connection.say(&proof).map_err(said)?;
+                self.connection.say(&proof).map_err(failed)?;
                 Ok(Progress::Answered { line: *line, boot })
             }
             Step::Hello(coming) => {
@@ -176,7 +185,7 @@ impl Guest {
             Step::Proof { hello, bytes, welcome, coming } => {
                 let Some(answer) = coming.read(&mut self.connection)? else { return Ok(Progress::Waiting) };
                 if !proved(&house.prover, bytes, welcome, &answer) {
-                    return Err("it only repeats what somebody else has said".into());
+                    return Err(fault!(NOT_LET_IN, "it only repeats what somebody else has said"));
                 }
                 if !hello.last_word {
                     return Ok(Progress::Joined(*hello));
@@ -193,7 +202,7 @@ impl Guest {
         }
     }
 
-    fn say_hello(&mut self, line: Line, house: &House) -> Result<(), String> {
+    fn say_hello(&mut self, line: Line, house: &House) -> Result<(), Fault> {
         let hello = Hello {
             encrypt: house.security.is_some(),
             last_word: line.last_word,
@@ -205,23 +214,23 @@ impl Guest {
             nonce: random(),
         };
         let hello = hello.encode(&house.keys, &house.prover);
-        self.connection.say(&hello).map_err(said)?;
+        self.connection.say(&hello).map_err(failed)?;
         if let Some(security) = &house.security {
-            self.connection.secure(security.dialler().map_err(|error| error.to_string())?);
-            self.connection.flush().map_err(said)?;
+            self.connection.secure(security.dialler().map_err(without_tls)?);
+            self.connection.flush().map_err(failed)?;
         }
         self.step = Step::Welcome { line, hello, coming: Coming::NONE };
         Ok(())
     }
 
     /// The guest is admitted.
-    pub fn welcome(&mut self, house: &House) -> Result<(), String> {
+    pub fn welcome(&mut self, house: &House) -> Result<(), Fault> {
         let Step::Known { hello, bytes } = self.step else { return Ok(()) };
         if let Some(security) = &house.security {
-            self.connection.secure(security.listener().map_err(|error| error.to_string())?);
+            self.connection.secure(security.listener().map_err(without_tls)?);
         }
         let welcome = welcome(&house.prover, &bytes, &house.boot);
-        self.connection.say(&welcome).map_err(said)?;
+        self.connection.say(&welcome).map_err(failed)?;
         self.step = Step::Proof { hello, bytes, welcome, coming: Coming::NONE };
         Ok(())
     }

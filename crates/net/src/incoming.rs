@@ -3,6 +3,7 @@
 use crate::codec::Codec;
 use crate::connection::{Connection, Got};
 use crate::Cargo;
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_path::{Destination, FrameHeader, MessageId, Nanos, Path, StreamId, HEADER_BYTES};
 use std::io::{self, IoSliceMut};
 
@@ -17,11 +18,11 @@ const WORTH: usize = 8 << 10;
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// The connection broke, or its other end closed it.
-    Broken(String),
+    Broken(Fault),
     /// The input breaks the rules.
-    Wrong(String),
+    Wrong(Fault),
     /// There is no memory for the input: the path is over.
-    Hopeless(String),
+    Hopeless(Fault),
 }
 
 /// Where the next bytes belong.
@@ -95,7 +96,7 @@ impl Incoming {
             let mut bytes = match got.map_err(broken)? {
                 Got::Bytes(bytes) => bytes,
                 Got::Nothing => return Ok(()),
-                Got::End => return Err(Trouble::Broken("the other end closed it".into())),
+                Got::End => return Err(Trouble::Broken(fault!(PATH_GIVEN_UP, "the other end closed it"))),
             };
             taken += bytes;
             reach.path.heard(reach.stream, reach.now);
@@ -227,9 +228,9 @@ fn room(cargo: &mut dyn Cargo, domain: u32, id: MessageId, offset: u64, len: u32
 }
 
 pub(crate) fn broken(error: io::Error) -> Trouble {
-    Trouble::Broken(error.to_string())
+    Trouble::Broken(Fault::new(Code::PATH_GIVEN_UP, error.to_string()))
 }
 
 fn wrong(error: ligament_path::FrameError) -> Trouble {
-    Trouble::Wrong(error.to_string())
+    Trouble::Wrong(Fault::new(Code::DOMAIN_SENDS_NONSENSE, error.to_string()))
 }

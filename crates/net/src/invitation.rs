@@ -2,13 +2,14 @@
 //! only its owner can read.
 
 use crate::keys::{RunKeys, SECRET_BYTES};
+use ligament_catalogue::{fault, Fault};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::{fmt, io};
 use zeroize::{Zeroize, Zeroizing};
 
 /// The version of this format.
@@ -28,22 +29,6 @@ pub struct Invitation {
     /// Whether messages are encrypted. Domains prove themselves in either case.
     pub encrypt: bool,
     pub keys: RunKeys,
-}
-
-/// Why an invitation is refused: what is wrong, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvitationError(pub String);
-
-impl fmt::Display for InvitationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InvitationError {}
-
-fn wrong<T>(what: impl Into<String>) -> Result<T, InvitationError> {
-    Err(InvitationError(what.into()))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,40 +59,42 @@ impl Invitation {
     ///
     /// # Errors
     /// It cannot be read, others can read it, or it is no invitation.
-    pub fn read(path: &Path) -> Result<Invitation, InvitationError> {
+    pub fn read(path: &Path) -> Result<Invitation, Fault> {
         let name = path.display();
         let failed =
-            |error: io::Error| InvitationError(format!("{name}: the invitation cannot be read: {error}"));
+            |error: io::Error| fault!(INVITATION_UNUSABLE, "{name}: the invitation cannot be read: {error}");
         // Non-blocking, so that a pipe in its place cannot hang the reader.
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         if !about.is_file() {
-            return wrong(format!("{name} is not a file; an invitation is"));
+            return Err(fault!(INVITATION_UNUSABLE, "{name} is not a file; an invitation is"));
         }
         let mode = about.mode() & 0o777;
         if mode & 0o077 != 0 {
-            return wrong(format!(
+            return Err(fault!(
+                INVITATION_UNUSABLE,
                 "{name} can be read or written by others than its owner (mode {mode:04o}), and whoever has an \
                  invitation can join the run; start the run anew, and keep its invitation to yourself (chmod 600)"
             ));
         }
         let (mine, owner) = (rustix::process::geteuid().as_raw(), about.uid());
         if owner != mine && owner != 0 && mine != 0 {
-            return wrong(format!(
+            return Err(fault!(
+                INVITATION_UNUSABLE,
                 "{name} belongs to user {owner}, not to you; take an invitation of your own run"
             ));
         }
         let mut text = Zeroizing::new(String::new());
         file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
-        Self::from_text(&text).map_err(|error| InvitationError(format!("{name}: {error}")))
+        Self::from_text(&text).map_err(|error| error.told(|error| format!("{name}: {error}")))
     }
 
     /// Writes a new file that only its owner can read, in place of any other; whole or not at all.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), InvitationError> {
+    pub fn write(&self, path: &Path) -> Result<(), Fault> {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
         name.push(format!(".{}.new", std::process::id()));
         let fresh = path.with_file_name(name);
@@ -119,7 +106,7 @@ impl Invitation {
         })();
         written.map_err(|error: io::Error| {
             let _ = fs::remove_file(&fresh);
-            InvitationError(format!("{}: the invitation cannot be written: {error}", path.display()))
+            fault!(INVITATION_UNUSABLE, "{}: the invitation cannot be written: {error}", path.display())
         })
     }
 
@@ -127,13 +114,19 @@ impl Invitation {
     ///
     /// # Errors
     /// With what is wrong.
-    pub fn from_text(text: &str) -> Result<Invitation, InvitationError> {
+    pub fn from_text(text: &str) -> Result<Invitation, Fault> {
         let value: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| InvitationError(format!("this is no invitation to a run: {error}")))?;
+            .map_err(|error| fault!(INVITATION_UNUSABLE, "this is no invitation to a run: {error}"))?;
         match value.get("ligament invitation").and_then(serde_json::Value::as_u64) {
-            None => return wrong("this is no invitation to a run: it does not say \"ligament invitation\""),
+            None => {
+                return Err(fault!(
+                    INVITATION_UNUSABLE,
+                    "this is no invitation to a run: it does not say \"ligament invitation\""
+                ));
+            }
             Some(version) if version != u64::from(VERSION) => {
-                return wrong(format!(
+                return Err(fault!(
+                    OTHER_VERSION_ELSEWHERE,
                     "an invitation of version {version}, where this Ligament knows {VERSION}; use the same version \
                      of Ligament everywhere"
                 ));
@@ -141,9 +134,13 @@ impl Invitation {
             Some(_) => {}
         }
         let mut written: Written = serde_json::from_value(value)
-            .map_err(|error| InvitationError(format!("this is no whole invitation to a run: {error}")))?;
+            .map_err(|error| fault!(INVITATION_UNUSABLE, "this is no whole invitation to a run: {error}"))?;
         let Some(secret) = from_hex(&written.secret) else {
-            return wrong(format!("the invitation's secret is not {} hexadecimal digits", 2 * SECRET_BYTES));
+            return Err(fault!(
+                INVITATION_UNUSABLE,
+                "the invitation's secret is not {} hexadecimal digits",
+                2 * SECRET_BYTES
+            ));
         };
         let (run, head) = (std::mem::take(&mut written.run), std::mem::take(&mut written.head));
         let (version, encrypt) = (written.version, written.encrypt);

@@ -5,9 +5,10 @@
 
 use crate::connection::Got;
 use crate::greeting::{Boot, LAST_WORD_BYTES};
-use crate::guest::{Guest, House, Line, Progress};
+use crate::guest::{failed, Guest, House, Line, Progress};
 use crate::keys::random;
 use crate::{now, Invitation, Nanos};
+use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::io::IoSliceMut;
 use std::net::SocketAddr;
@@ -42,7 +43,7 @@ impl LastWord {
     ///
     /// # Errors
     /// The head was not reached.
-    pub fn say(&self, why: &str) -> Result<(), String> {
+    pub fn say(&self, why: &str) -> Result<(), Fault> {
         self.say_to(0, &self.invitation.head, why)
     }
 
@@ -51,15 +52,16 @@ impl LastWord {
     ///
     /// # Errors
     /// The domain was not reached; the reason is that of the last address.
-    pub fn say_to(&self, domain: u32, addresses: &[SocketAddr], why: &str) -> Result<(), String> {
+    pub fn say_to(&self, domain: u32, addresses: &[SocketAddr], why: &str) -> Result<(), Fault> {
         let house = self.house();
         let mut word = [0; LAST_WORD_BYTES];
         let end = (0..=why.len().min(word.len())).rev().find(|&at| why.is_char_boundary(at)).unwrap_or(0);
         word[..end].copy_from_slice(&why.as_bytes()[..end]);
-        let mut outcome = Err("it has no address".to_owned());
+        let mut outcome = Err(fault!(PATH_GIVEN_UP, "it has no address"));
         for (&address, incarnation) in addresses.iter().zip(1..) {
             let line = Line { domain, stream: 0, incarnation, last_word: true };
-            outcome = tell(&house, line, address, &word).map_err(|error| format!("{address}: {error}"));
+            outcome = tell(&house, line, address, &word)
+                .map_err(|error| error.told(|error| format!("{address}: {error}")));
             if outcome.is_ok() {
                 break;
             }
@@ -68,9 +70,9 @@ impl LastWord {
     }
 }
 
-fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(), String> {
+fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(), Fault> {
     let until = now() + PATIENCE;
-    let mut head = Guest::dial(line, address, until).map_err(|error| error.to_string())?;
+    let mut head = Guest::dial(line, address, until).map_err(failed)?;
     let mut greeted = false;
     loop {
         wait(&mut head, until)?;
@@ -79,9 +81,9 @@ fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(
                 continue;
             }
             greeted = true;
-            head.connection.say(word).map_err(|error| error.to_string())?;
+            head.connection.say(word).map_err(failed)?;
         }
-        head.connection.flush().map_err(|error| error.to_string())?;
+        head.connection.flush().map_err(failed)?;
         // The far end says nothing; by closing it shows that it has read the last word.
         let answer = head.connection.receive(&mut [IoSliceMut::new(&mut [0; 64])]);
         if !head.connection.has_unsent() && matches!(answer, Ok(Got::End) | Err(_)) {
@@ -91,10 +93,10 @@ fn tell(house: &House, line: Line, address: SocketAddr, word: &[u8]) -> Result<(
 }
 
 /// Waits until the connection may go on.
-fn wait(head: &mut Guest, until: Nanos) -> Result<(), String> {
+fn wait(head: &mut Guest, until: Nanos) -> Result<(), Fault> {
     let left = until.saturating_sub(now());
     if left == 0 {
-        return Err(head.awaited().to_owned());
+        return Err(head.awaited());
     }
     let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
     let writes = !head.connection.is_writable();

@@ -28,7 +28,7 @@ mod tuning;
 
 pub use cargo::Cargo;
 pub use event::Event;
-pub use invitation::{Invitation, InvitationError};
+pub use invitation::Invitation;
 pub use keys::RunKeys;
 pub use last_word::LastWord;
 pub use ligament_path::{MessageId, Nanos, StreamId};

@@ -2,6 +2,7 @@
 
 use crate::socket;
 use if_addrs::{get_if_addrs, Interface};
+use ligament_catalogue::said;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -73,11 +74,17 @@ impl Listener {
         Err(match trouble {
             Some(error) => io::Error::new(
                 error.kind(),
-                format!("none of the ports {first} to {last} is free; name a wider range, or none"),
+                said!(
+                    CANNOT_LISTEN,
+                    "none of the ports {first} to {last} is free; name a wider range, or none"
+                ),
             ),
             None => io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("there is no port from {first} to {last}; a range begins with its lower end"),
+                said!(
+                    CANNOT_LISTEN,
+                    "there is no port from {first} to {last}; a range begins with its lower end"
+                ),
             ),
         })
     }
@@ -118,8 +125,11 @@ fn places(listen: &Listen) -> io::Result<(Vec<IpAddr>, bool)> {
     };
     let names = names.join(", ");
     let why = match named.is_empty() {
-        true => format!("there is no interface {name}; there are {names}"),
-        false => format!("the interface {name} has no {kind}; choose another of {names}, or give an address"),
+        true => said!(CANNOT_LISTEN, "there is no interface {name}; there are {names}"),
+        false => said!(
+            CANNOT_LISTEN,
+            "the interface {name} has no {kind}; choose another of {names}, or give an address"
+        ),
     };
     Err(io::Error::new(io::ErrorKind::AddrNotAvailable, why))
 }

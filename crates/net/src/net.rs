@@ -10,6 +10,7 @@ use crate::guest::{Guest, House};
 use crate::keys::random;
 use crate::peer::{Peer, Standing};
 use crate::{now, Cargo, Event, LastWord, Listener, MessageId, Nanos, RunKeys, StreamId, Tuning};
+use ligament_catalogue::Fault;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::Timespec;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -265,7 +266,7 @@ impl Net {
     }
 
     /// A path is over because of a failure.
-    fn give_up(&mut self, domain: u32, why: String) {
+    fn give_up(&mut self, domain: u32, why: Fault) {
         self.part_from(domain, Event::GivenUp { domain, why });
     }
 

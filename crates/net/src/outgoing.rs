@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::connection::Connection;
 use crate::pays::Link;
 use crate::Cargo;
+use ligament_catalogue::said;
 use ligament_path::{FrameHeader, MessageId, Nanos, OutgoingFrame, Path, StreamId, HEADER_BYTES};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -137,7 +138,9 @@ impl StreamWriter {
                     let (before, wanted) = (slices.len(), len as usize - begin);
                     cargo.slices(domain, id, offset + begin as u64, wanted as u32, &mut slices);
                     if slices[before..].iter().map(|slice| slice.len()).sum::<usize>() != wanted {
-                        return Err(io::Error::other("the other end acknowledged what was not sent yet"));
+                        let why =
+                            said!(DOMAIN_SENDS_NONSENSE, "the other end acknowledged what was not sent yet");
+                        return Err(io::Error::other(why));
                     }
                 }
                 _ => {}
@@ -167,6 +170,7 @@ impl StreamWriter {
 mod tests {
     use super::*;
     use crate::Compression;
+    use ligament_catalogue::Fault;
     use ligament_path::Tuning;
     use std::os::unix::net::UnixStream;
 
@@ -179,7 +183,7 @@ mod tests {
             into.push(IoSlice::new(&self.0[begin..self.0.len().min(begin + len as usize)]));
         }
 
-        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), String> {
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), Fault> {
             Ok(())
         }
 

@@ -7,6 +7,7 @@ use crate::guest::Line;
 use crate::incoming::Incoming;
 use crate::outgoing::StreamWriter;
 use crate::Tuning;
+use ligament_catalogue::{fault, Fault};
 use ligament_path::{Nanos, Path, StreamId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -52,7 +53,7 @@ pub(crate) struct Peer {
     /// Whether there is something to write.
     pub due: bool,
     /// The last reason for having no stream.
-    pub trouble: String,
+    pub trouble: Fault,
     /// Violations of the rules in a row.
     pub wrongs: u32,
     addresses: Vec<SocketAddr>,
@@ -71,7 +72,7 @@ impl Peer {
             standing: Standing::Lives,
             boot: None,
             due: true,
-            trouble: "nobody has come".into(),
+            trouble: fault!(PATH_GIVEN_UP, "nobody has come"),
             wrongs: 0,
             addresses,
             dialled: (0..streams).map(line).collect(),

@@ -6,6 +6,7 @@
 //! copied once in each direction, and 256 KiB are read at once. Tests play this module against the library's
 //! own connections.
 
+use ligament_catalogue::said;
 use ring::aead::{Aad, LessSafeKey, Nonce, UnboundKey, AES_128_GCM, CHACHA20_POLY1305, NONCE_LEN};
 use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
@@ -63,11 +64,14 @@ impl Protection {
         let (algorithm, key, iv) = match &secrets {
             ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
             ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => (&CHACHA20_POLY1305, key, iv),
-            _ => return Err(Error::General("a cipher that was not offered".into())),
+            _ => return Err(Error::General(said!(ENCRYPTION_FAILED, "a cipher that was not offered"))),
         };
-        let unfit = |_| Error::General("a key of another length".into());
+        let unfit = |_| Error::General(said!(ENCRYPTION_FAILED, "a key of another length"));
         let key = LessSafeKey::new(UnboundKey::new(algorithm, key.as_ref()).map_err(unfit)?);
-        let iv = iv.as_ref().try_into().map_err(|_| Error::General("a nonce of another length".into()))?;
+        let iv = iv
+            .as_ref()
+            .try_into()
+            .map_err(|_| Error::General(said!(ENCRYPTION_FAILED, "a nonce of another length")))?;
         Ok(Protection { key, iv, sequence })
     }
 
@@ -159,14 +163,18 @@ impl Records {
     pub fn open(&mut self, record: &mut [u8]) -> Result<Opened, Error> {
         let (header, content) = record.split_at_mut(HEADER);
         if header[0] != DATA {
-            return Err(Error::General(format!("a record of kind {} that is not encrypted", header[0])));
+            return Err(Error::General(said!(
+                ENCRYPTION_FAILED,
+                "a record of kind {} that is not encrypted",
+                header[0]
+            )));
         }
         let nonce = self.opens.nonce();
         let opened = self.opens.key.open_in_place(nonce, Aad::from(&*header), content);
         let plain = opened.map_err(|_| Error::DecryptError)?;
         // After the content come its kind and zeros.
         let Some(end) = plain.iter().rposition(|byte| *byte != 0) else {
-            return Err(Error::General("a record of no kind".into()));
+            return Err(Error::General(said!(ENCRYPTION_FAILED, "a record of no kind")));
         };
         if end > PLAIN {
             return Err(Error::PeerSentOversizedRecord);
@@ -181,8 +189,13 @@ impl Records {
                 Ok(Opened::Nothing)
             }
             (ALERT, [_, 0]) => Ok(Opened::Closed),
-            (ALERT, [_, what]) => Err(Error::General(format!("the other end reports TLS alert {what}"))),
-            (kind, _) => Err(Error::General(format!("a record of kind {kind} that has no business here"))),
+            (ALERT, [_, what]) => {
+                Err(Error::General(said!(ENCRYPTION_FAILED, "the other end reports TLS alert {what}")))
+            }
+            (kind, _) => Err(Error::General(said!(
+                ENCRYPTION_FAILED,
+                "a record of kind {kind} that has no business here"
+            ))),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::keys::RunKeys;
 use crate::tls::Tls;
+use ligament_catalogue::said;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption, UnbufferedClientConnection};
 use rustls::crypto::{ring as provider, CryptoProvider};
@@ -45,7 +46,8 @@ impl Security {
         });
         let secret = Zeroizing::new([&PKCS8[..], &keys.identity()[..]].concat());
         let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(&secret[..]))?;
-        let public = key.public_key().ok_or(Error::General("a key has a public half".into()))?;
+        let public =
+            key.public_key().ok_or(Error::General(said!(ENCRYPTION_FAILED, "a key has a public half")))?;
         let shown = CertificateDer::from(public.to_vec());
         let pinned = Arc::new(Pinned { key: shown.clone().into_owned(), provider: Arc::clone(&provider) });
         let identity = Arc::new(CertifiedKey::new(vec![shown.into_owned()], key));
@@ -111,7 +113,9 @@ impl Pinned {
     }
 }
 
-const TLS12: &str = "TLS 1.2 is not spoken";
+fn no_tls12() -> Error {
+    Error::General(said!(ENCRYPTION_FAILED, "TLS 1.2 is not spoken"))
+}
 
 impl ServerCertVerifier for Pinned {
     fn verify_server_cert(
@@ -131,7 +135,7 @@ impl ServerCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General(TLS12.into()))
+        Err(no_tls12())
     }
 
     fn verify_tls13_signature(
@@ -172,7 +176,7 @@ impl ClientCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General(TLS12.into()))
+        Err(no_tls12())
     }
 
     fn verify_tls13_signature(

@@ -1,5 +1,6 @@
 //! Sockets: dialled, listened on and accepted, all of them non-blocking.
 
+use ligament_catalogue::said;
 use rustix::io::Errno;
 use rustix::net::{self, sockopt, AddressFamily, SocketAddrAny, SocketFlags, SocketType};
 use std::io;
@@ -44,8 +45,9 @@ pub(crate) fn listen(address: &SocketAddr) -> io::Result<OwnedFd> {
 /// The address that a socket has here.
 pub(crate) fn address_of(socket: &OwnedFd) -> io::Result<SocketAddr> {
     let address = net::getsockname(socket)?;
-    SocketAddr::try_from(address)
-        .map_err(|_| io::Error::other("a listening socket has an address of its own kind"))
+    SocketAddr::try_from(address).map_err(|_| {
+        io::Error::other(said!(CANNOT_LISTEN, "a listening socket has an address of its own kind"))
+    })
 }
 
 /// The next guest, if there is one.

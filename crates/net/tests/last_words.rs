@@ -3,6 +3,7 @@
 mod common;
 
 use common::{listener, play, End};
+use ligament_catalogue::Fault;
 use ligament_net::{Event, Invitation, LastWord, Net, RunKeys, Tuning};
 use std::net::SocketAddr;
 
@@ -28,7 +29,7 @@ fn member(head: &mut End, address: SocketAddr, word: &LastWord) -> End {
 }
 
 /// Sends the last word while these domains go on.
-fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), String> {
+fn said(word: LastWord, why: &str, ends: &mut [&mut End]) -> Result<(), Fault> {
     let why = why.to_owned();
     let speaker = std::thread::spawn(move || word.say(&why));
     play(ends, &mut None, |_, _| speaker.is_finished());

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{pair, play, End, SECOND};
+use ligament_catalogue::fault;
 use ligament_net::{Compression, Event, Tuning};
 
 const SIZES: [u64; 14] =
@@ -115,7 +116,7 @@ fn what_was_sent_before_there_was_a_connection_arrives() {
 #[test]
 fn a_message_for_which_there_is_no_memory_ends_the_path_with_the_reason() {
     let (mut zero, mut one, _) = pair(false, Tuning::default(), 2, false);
-    one.desk.full = Some("the run may take 1 GB".into());
+    one.desk.full = Some(fault!(MEMORY_SPENT, "the run may take 1 GB"));
     zero.send(1, 1, 1000);
     play(&mut [&mut zero, &mut one], &mut None, |ends, _| {
         ends[1].has(|event| matches!(event, Event::GivenUp { domain: 0, why } if why.contains("1 GB")))

@@ -3,28 +3,34 @@
 
 use crate::client::record_of;
 use crate::head::INVITATION;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::Loss;
 use ligament_manager::{Event, Journal, Level, Moment, RunDirectory, RunLog, RunRecord, RunState};
 use std::time::Instant;
 
 /// Writes that the run has failed, and why, which comes back; `record` is what is known if none was written yet. A run that had ended
 /// and written so before its process went is left as it is.
-pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) -> String {
+pub(crate) fn write_down(run: &RunDirectory, began: Instant, record: RunRecord, loss: &Loss) -> Fault {
     let (pid, host) = (record.pid, record.host.clone());
-    let why = format!("the process of the run itself (process {} on {host}) is gone: {}", loss.pid, loss.how());
+    let why = fault!(
+        RUN_KILLED,
+        "the process of the run itself (process {} on {host}) is gone: {}",
+        loss.pid,
+        loss.how()
+    );
     let mut record = record_of(run).unwrap_or(record);
     if record.state == RunState::Running {
         let now = Moment::now();
         record.state = RunState::Failed;
-        record.reason = Some(why.clone());
+        record.blame(Some(&why));
         record.ended = Some(now.rfc3339());
         record.duration = Some((began.elapsed().as_secs_f64() * 1e3).round() / 1e3);
-        crate::complain(&format!("the run {} failed: {why}", record.run));
+        crate::complain(&why.clone().told(|why| format!("the run {} failed: {why}", record.run)));
         if let Ok(mut log) = RunLog::create(&run.log(), u64::MAX, None) {
             log.add(Level::Error, "run", &format!("the run failed: {why}"));
         }
         if let Ok(mut journal) = Journal::open(&run.journal(), began) {
-            journal.note(Event::ManagerLost { reason: why.to_owned() });
+            journal.note(Event::ManagerLost { reason: why.to_string() });
         }
         let text = serde_json::to_string_pretty(&record).unwrap_or_default();
         if let Err(error) = run.write_record(&format!("{text}\n")) {

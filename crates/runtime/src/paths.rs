@@ -2,6 +2,7 @@
 //! itself: waiting for what comes, and parting in order.
 
 use ligament_agent::{Carrier, Heard};
+use ligament_catalogue::{fault, Fault};
 use ligament_net::{Event, Net, Tuning};
 use ligament_wire::domains::Carried;
 use ligament_wire::DomainId;
@@ -28,8 +29,9 @@ pub(crate) fn own_cores() -> u32 {
 }
 
 /// Begins to carry.
-pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<Heard>), String> {
-    Carrier::start(net).map_err(|error| format!("paths to other domains cannot be made: {error}"))
+pub(crate) fn connect(net: Net) -> Result<(Carrier, UnboundedReceiver<Heard>), Fault> {
+    Carrier::start(net)
+        .map_err(|error| fault!(CARRIER_FAILED, "paths to other domains cannot be made: {error}"))
 }
 
 /// How much a carrier has to do.
@@ -62,11 +64,11 @@ pub(crate) enum Call {
 }
 
 /// From now on signals that would end this process come as `Call::Interrupted`, or `Call::HungUp`.
-pub(crate) fn event_loop() -> Result<EventLoop, String> {
+pub(crate) fn event_loop() -> Result<EventLoop, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("no event loop: {error}"))?;
+    let runtime = runtime.map_err(|error| fault!(CANNOT_WATCH, "no event loop: {error}"))?;
     let entered = runtime.enter();
-    let end = |kind| signal(kind).map_err(|error| format!("signals cannot be watched: {error}"));
+    let end = |kind| signal(kind).map_err(|error| fault!(CANNOT_WATCH, "signals cannot be watched: {error}"));
     let ends = [end(SignalKind::interrupt())?, end(SignalKind::terminate())?, end(SignalKind::hangup())?];
     drop(entered);
     Ok(EventLoop { runtime, ends })
@@ -77,11 +79,11 @@ pub(crate) fn hear(
     events: &mut EventLoop,
     heard: &mut UnboundedReceiver<Heard>,
     until: Instant,
-) -> Result<Call, String> {
+) -> Result<Call, Fault> {
     let EventLoop { runtime, ends: [interrupt, terminate, hangup] } = events;
     runtime.block_on(async {
         tokio::select! {
-            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| "the carrier of messages between domains has ended".to_owned()),
+            heard = heard.recv() => heard.map(Call::Heard).ok_or_else(|| fault!(CARRIER_FAILED, "the carrier of messages between domains has ended")),
             _ = interrupt.recv() => Ok(Call::Interrupted),
             _ = terminate.recv() => Ok(Call::Interrupted),
             _ = hangup.recv() => Ok(Call::HungUp),

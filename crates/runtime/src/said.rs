@@ -1,5 +1,6 @@
 //! What is said on standard error, and what runs and paths are called there.
 
+use ligament_catalogue::Fault;
 use ligament_manager::RunDirectory;
 use std::path::Path;
 
@@ -15,8 +16,8 @@ pub fn say_lines(text: &str) {
 }
 
 /// Says on standard error what is wrong, and where to read more about it.
-pub fn complain(text: &str) {
-    say(&format!("ligament: {}", ligament_catalogue::with_code(text)));
+pub fn complain(fault: &Fault) {
+    say(&format!("ligament: {}", fault.with_code()));
 }
 
 /// A path as seen from here, if that is shorter.

@@ -1,6 +1,7 @@
 //! What the log says of those who knocked at the run's port or socket and were not let in: the first is told at once, the
 //! others are counted. Whoever knocks a thousand times a second does not fill it.
 
+use ligament_catalogue::said;
 use std::time::{Duration, Instant};
 
 /// How often those that were counted are told.
@@ -28,8 +29,8 @@ impl Strangers {
         let first = self.since.replace(now).is_none();
         let untold = self.count - std::mem::replace(&mut self.told, self.count);
         Some(match (first, untold) {
-            (true, 1) => format!("a stranger was not let in, {}; others will be counted", self.last),
-            _ => format!("{untold} strangers were not let in, the last {}", self.last),
+            (true, 1) => said!(NOT_LET_IN, "a stranger was not let in, {}; others will be counted", self.last),
+            _ => said!(NOT_LET_IN, "{untold} strangers were not let in, the last {}", self.last),
         })
     }
 
@@ -37,8 +38,12 @@ impl Strangers {
     pub fn in_all(&self) -> Option<String> {
         match self.count {
             0 => None,
-            1 => Some(format!("one stranger was not let in during the run, {}", self.last)),
-            count => Some(format!("{count} strangers were not let in during the run, the last {}", self.last)),
+            1 => Some(said!(NOT_LET_IN, "one stranger was not let in during the run, {}", self.last)),
+            count => Some(said!(
+                NOT_LET_IN,
+                "{count} strangers were not let in during the run, the last {}",
+                self.last
+            )),
         }
     }
 }

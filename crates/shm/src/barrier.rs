@@ -61,9 +61,7 @@ pub fn join(asymmetric: bool) -> Result<(), ShmError> {
     }
     match register() {
         true => Ok(()),
-        false => Err(ShmError::System {
-            call: "membarrier, which this process must be allowed as the others of its run are (is there a seccomp \
-                   filter for this one alone?)",
+        false => Err(ShmError::NoFence {
             error: Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::NOSYS),
         }),
     }

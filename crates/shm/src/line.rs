@@ -5,6 +5,7 @@ use crate::area::Layout;
 use crate::endpoint::{AgentNotice, Custodian, Foundation, Opened};
 use crate::memory::ShmError;
 use crate::socket::{Frame, Frames, Socket};
+use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, PortDeclaration, Request, Welcome, PROTOCOL};
 use ligament_wire::EndpointId;
 use rustix::fd::OwnedFd;
@@ -40,9 +41,11 @@ impl AgentLine {
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
         light: bool,
-    ) -> Result<Registered, String> {
-        let socket = Socket::connect(&identity.agent)
-            .map_err(|why| format!("the run's agent at {} cannot be reached: {why}", identity.agent))?;
+    ) -> Result<Registered, Fault> {
+        let socket = Socket::connect(&identity.agent).map_err(|why| {
+            let fault = fault!(AGENT_SILENT, "the run's agent at {} cannot be reached: {why}", identity.agent);
+            fault.caused_by(&why.into())
+        })?;
         let (line, welcome, foundation) = AgentLine::register_over(socket, identity, ports, language, light)?;
         Ok(Registered { line, welcome, foundation })
     }
@@ -60,9 +63,15 @@ impl<F: Frames> AgentLine<F> {
         ports: Option<Vec<PortDeclaration>>,
         language: &str,
         light: bool,
-    ) -> Result<(AgentLine<F>, Welcome, Foundation), String> {
+    ) -> Result<(AgentLine<F>, Welcome, Foundation), Fault> {
         let mut line = AgentLine { socket, kept: VecDeque::new() };
-        let failed = |error: ShmError| format!("instance {} could not register: {error}", identity.instance);
+        let failed = |error: ShmError| {
+            let fault = fault!(REGISTER_FAILED, "instance {} could not register: {error}", identity.instance);
+            match error {
+                ShmError::System { .. } => fault,
+                error => fault.caused_by(&error.into()),
+            }
+        };
         let hello = Request::Hello {
             protocol: PROTOCOL,
             instance: identity.instance.clone(),
@@ -91,7 +100,7 @@ impl<F: Frames> AgentLine<F> {
                 };
                 Ok((line, *welcome, foundation))
             }
-            Notice::Refused { why } => Err(why),
+            Notice::Refused { why } => Err(Fault::heard(why, Code::PORTS_DO_NOT_FIT)),
             other => Err(failed(unexpected(&other))),
         }
     }
@@ -135,7 +144,7 @@ enum Heard {
 
 fn sort(frame: Frame) -> Result<Heard, ShmError> {
     let mut fds = VecDeque::from(frame.fds);
-    Ok(Heard::OfItself(match from_bytes(&frame.bytes).map_err(ShmError::Malformed)? {
+    Ok(Heard::OfItself(match from_bytes(&frame.bytes).map_err(|why| ShmError::Malformed(why.to_string()))? {
         Notice::RingOpened { from, offset, slots, inbox } => {
             let outbox = fds.pop_front().ok_or_else(|| ShmError::Malformed("a ring without memory".into()))?;
             AgentNotice::RingOpened { from, outbox, offset, slots, inbox }
@@ -150,7 +159,7 @@ fn sort(frame: Frame) -> Result<Heard, ShmError> {
 }
 
 fn unexpected(notice: &Notice) -> ShmError {
-    ShmError::Malformed(format!("the agent answered {notice:?} to another question"))
+    ShmError::Malformed(said!(OTHER_VERSION, "the agent answered {notice:?} to another question"))
 }
 
 impl<F: Frames> Custodian for AgentLine<F> {
@@ -158,7 +167,9 @@ impl<F: Frames> Custodian for AgentLine<F> {
         let (notice, mut fds) = self.ask(&Request::NewSlab { bytes })?;
         match (notice, fds.pop_front()) {
             (Notice::Granted { slab }, Some(fd)) => Ok((slab, fd)),
-            (Notice::Denied { why }, _) => Err(ShmError::OutOfMemory { bytes, reason: why }),
+            (Notice::Denied { why }, _) => {
+                Err(ShmError::OutOfMemory { bytes, reason: Fault::heard(why, Code::MEMORY_SPENT) })
+            }
             (other, _) => Err(unexpected(&other)),
         }
     }

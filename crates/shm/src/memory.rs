@@ -1,5 +1,6 @@
 //! Anonymous shared memory (`memfd`): made, sealed, mapped, and its pages asked for before they are touched.
 
+use ligament_catalogue::{fault, hinted, said, Code, Coded, Fault};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
 use rustix::io::Errno;
@@ -16,11 +17,13 @@ pub const PAGE: usize = 4096;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShmError {
     /// The memory for `bytes` is not to be had; `reason` says whose limit was reached.
-    OutOfMemory { bytes: u64, reason: String },
+    OutOfMemory { bytes: u64, reason: Fault },
     /// A message of `bytes` on a conduit whose messages may have `limit` bytes.
     TooLarge { bytes: u64, limit: u64 },
     /// A system call failed.
     System { call: &'static str, error: Errno },
+    /// This process is refused the fence that the others of its run have: senders would not see that it sleeps.
+    NoFence { error: Errno },
     /// The other side of the agent's socket is gone.
     AgentGone,
     /// The agent said that the run ends.
@@ -35,32 +38,55 @@ pub enum ShmError {
     NotHere,
 }
 
+impl Coded for ShmError {
+    fn code(&self) -> Code {
+        match self {
+            ShmError::OutOfMemory { reason, .. } => reason.code(),
+            ShmError::TooLarge { .. } => Code::MESSAGE_TOO_LARGE,
+            ShmError::System { .. } => Code::SYSTEM_REFUSES,
+            ShmError::NoFence { .. } => Code::FENCE_REFUSED,
+            ShmError::AgentGone => Code::AGENT_GONE,
+            ShmError::RunEnds(why) => hinted(why).unwrap_or(Code::RUN_ENDS),
+            ShmError::Malformed(_) => Code::MALFORMED_DATA,
+            ShmError::TimedOut => Code::TIMED_OUT,
+            ShmError::Interrupted => Code::INTERRUPTED,
+            ShmError::NotHere => Code::NOT_HERE_YET,
+        }
+    }
+}
+
 impl fmt::Display for ShmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        let text = match self {
             ShmError::OutOfMemory { bytes, reason } => {
-                write!(f, "no memory for {bytes} more bytes of messages: {reason}")
+                said!(MEMORY_SPENT, "no memory for {bytes} more bytes of messages: {reason}")
             }
-            ShmError::TooLarge { bytes, limit } => write!(
-                f,
+            ShmError::TooLarge { bytes, limit } => said!(
+                MESSAGE_TOO_LARGE,
                 "the message has {bytes} bytes, and one on this conduit may have {limit}; send less at a time, or raise \
                  \"message_size\" under \"ligament:\" in the model (or --message-size of \"ligament run\")"
             ),
-            ShmError::System { call, error } => write!(f, "{call}: {error}"),
-            ShmError::AgentGone => write!(f, "the agent of this run is gone; the run has ended"),
-            ShmError::RunEnds(why) => write!(f, "the run is ending: {why}"),
+            ShmError::System { call, error } => said!(SYSTEM_REFUSES, "{call}: {error}"),
+            ShmError::NoFence { error } => said!(
+                FENCE_REFUSED,
+                "membarrier, which this process must be allowed as the others of its run are (is there a seccomp filter \
+                 for this one alone?): {error}"
+            ),
+            ShmError::AgentGone => said!(AGENT_GONE, "the agent of this run is gone; the run has ended"),
+            ShmError::RunEnds(why) => said!(RUN_ENDS, "the run is ending: {why}"),
             ShmError::Malformed(what) => {
-                write!(f, "malformed data from another process of this run: {what}")
+                said!(MALFORMED_DATA, "malformed data from another process of this run: {what}")
             }
-            ShmError::TimedOut => write!(f, "nothing arrived within the time allowed"),
-            ShmError::Interrupted => write!(f, "interrupted by a signal"),
-            ShmError::NotHere => write!(
-                f,
+            ShmError::TimedOut => said!(TIMED_OUT, "nothing arrived within the time allowed"),
+            ShmError::Interrupted => said!(INTERRUPTED, "interrupted by a signal"),
+            ShmError::NotHere => said!(
+                NOT_HERE_YET,
                 "nothing has come, and a light component cannot wait within a step: its functions are called when there \
                  is one message for each connected port of their operator. Receive once on each port in a step, ask \
                  poll() before a second time, or take the program out of \"light:\" in the model"
             ),
-        }
+        };
+        f.write_str(&text)
     }
 }
 
@@ -76,9 +102,10 @@ fn unmapped(len: usize) -> impl FnOnce(Errno) -> ShmError {
     move |error| match error {
         Errno::NOMEM => ShmError::OutOfMemory {
             bytes: len as u64,
-            reason:
+            reason: fault!(
+                MEMORY_OF_MACHINE,
                 "the system lets this process map no more; raise the limit of its memory (ulimit -v, the job's)"
-                    .into(),
+            ),
         },
         error => ShmError::System { call: "mmap", error },
     }
@@ -231,7 +258,8 @@ impl Mapping {
                 other => {
                     return Err(ShmError::OutOfMemory {
                         bytes: len as u64,
-                        reason: format!(
+                        reason: fault!(
+                            MEMORY_OF_MACHINE,
                             "the system refused the pages ({})",
                             std::io::Error::from_raw_os_error(other.unwrap_or(libc::ENOMEM))
                         ),

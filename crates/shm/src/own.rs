@@ -1,6 +1,7 @@
 //! Memory of this process alone, for messages between instances that share it: aligned as blocks of slabs are.
 
 use crate::memory::ShmError;
+use ligament_catalogue::fault;
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::ptr::NonNull;
 
@@ -24,7 +25,10 @@ impl OwnMemory {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(len: u64) -> Result<OwnMemory, ShmError> {
-        let no_memory = || ShmError::OutOfMemory { bytes: len, reason: "the process has no more".into() };
+        let no_memory = || ShmError::OutOfMemory {
+            bytes: len,
+            reason: fault!(MEMORY_OF_MACHINE, "the process has no more"),
+        };
         let size = usize::try_from(len.max(1)).map_err(|_| no_memory())?;
         let layout = Layout::from_size_align(size, LINE).map_err(|_| no_memory())?;
         // SAFETY: the size is not 0.

@@ -2,6 +2,7 @@
 //! keeps what is incomplete; writing queues what the other side does not take yet.
 
 use crate::memory::{during, ShmError};
+use ligament_catalogue::{said, Code, Coded};
 use ligament_wire::control::MAX_FRAME;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -45,20 +46,29 @@ pub enum Unanswered {
     Stranger { user: Option<u32> },
 }
 
+impl Coded for Unanswered {
+    fn code(&self) -> Code {
+        match self {
+            Unanswered::Nobody(_) => Code::AGENT_SILENT,
+            Unanswered::Stranger { .. } => Code::ANOTHER_USER,
+        }
+    }
+}
+
 impl fmt::Display for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let me = rustix::process::geteuid().as_raw();
-        match self {
-            Unanswered::Nobody(error) => write!(f, "it does not answer ({error}); has the run ended?"),
+        f.write_str(&match self {
+            Unanswered::Nobody(error) => said!(AGENT_SILENT, "it does not answer ({error}); has the run ended?"),
             Unanswered::Stranger { user: None } => {
-                write!(f, "its socket is not for user {me}; is the run yours?")
+                said!(ANOTHER_USER, "its socket is not for user {me}; is the run yours?")
             }
-            Unanswered::Stranger { user: Some(user) } => write!(
-                f,
+            Unanswered::Stranger { user: Some(user) } => said!(
+                ANOTHER_USER,
                 "who answers there belongs to user {user}, and you are user {me}, so nothing was said to them; has the \
                  run ended?"
             ),
-        }
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::number::{EndpointId, RankId};
 use crate::peek::Sight;
+use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The agent refuses others with a message that names both.
@@ -438,6 +439,6 @@ pub fn to_bytes<T: Encode<()>>(message: &T) -> Vec<u8> {
 }
 
 /// Reads a control message; the error says what is wrong with it.
-pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, String> {
-    minicbor::decode(bytes).map_err(|error| format!("malformed control message: {error}"))
+pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, Fault> {
+    minicbor::decode(bytes).map_err(|error| fault!(MALFORMED_DATA, "malformed control message: {error}"))
 }

@@ -1,6 +1,7 @@
 //! Planning and writing a body: the head is built in a buffer that is used again, and the parts are copied once,
 //! from the sender's memory to where they shall stand.
 
+use ligament_catalogue::said;
 use std::ops::Range;
 
 use crate::borrow::{ArrayRef, ValueRef};
@@ -100,7 +101,8 @@ pub fn array_head(
         Some(strides) => {
             let (low, high) = gather::span(dtype, shape, strides)?;
             if low < 0 || high < i128::from(nbytes) {
-                return Err(WireError::array(format!(
+                return Err(WireError::array(said!(
+                    UNFIT_ARRAY,
                     "byte strides {strides:?} of an array in place let elements lie before element 0 or over each \
                      other; use strides that do not"
                 )));

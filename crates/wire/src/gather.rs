@@ -5,9 +5,13 @@ use crate::borrow::ArrayRef;
 use crate::error::WireError;
 use crate::layout::MAX_BODY;
 use crate::value::{DType, Order, MAX_DIMS, MAX_EXTENT};
+use ligament_catalogue::said;
 
 pub(crate) fn too_many_dims(ndim: usize) -> WireError {
-    WireError::array(format!("{ndim} dimensions, but at most {MAX_DIMS} are possible; reshape the array"))
+    WireError::array(said!(
+        UNFIT_ARRAY,
+        "{ndim} dimensions, but at most {MAX_DIMS} are possible; reshape the array"
+    ))
 }
 
 /// Bytes of all elements without padding. Errors: too many dimensions, an extent or the whole too large.
@@ -21,7 +25,10 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
     let mut empty = false;
     for &extent in shape {
         if extent >= MAX_EXTENT {
-            return Err(WireError::array(format!("shape {shape:?}: extent {extent} is not below 2^48")));
+            return Err(WireError::array(said!(
+                UNFIT_ARRAY,
+                "shape {shape:?}: extent {extent} is not below 2^48"
+            )));
         }
         empty |= extent == 0;
         let (product, over) = bytes.overflowing_mul(extent);
@@ -32,7 +39,8 @@ pub(crate) fn contiguous_bytes(dtype: DType, shape: &[u64]) -> Result<u64, WireE
         return Ok(0);
     }
     if overflow || bytes >= MAX_BODY {
-        return Err(WireError::array(format!(
+        return Err(WireError::array(said!(
+            UNFIT_ARRAY,
             "shape {shape:?} of {} is over the limit of 2^56 bytes",
             dtype.name()
         )));
@@ -59,7 +67,7 @@ pub(crate) fn contiguous_strides(dtype: DType, shape: &[u64], order: Order) -> [
 /// Axis names are none, or one for each dimension.
 pub(crate) fn check_names(names: &[String], ndim: usize) -> Result<(), WireError> {
     if !names.is_empty() && names.len() != ndim {
-        return Err(WireError::array(format!("{} axis names for {ndim} dimensions", names.len())));
+        return Err(WireError::array(said!(UNFIT_ARRAY, "{} axis names for {ndim} dimensions", names.len())));
     }
     Ok(())
 }
@@ -75,7 +83,8 @@ pub(crate) fn check_span(
     let (low, high) = span(dtype, shape, strides)?;
     let (first, end) = (i128::from(offset) + low, i128::from(offset) + high);
     if first < 0 || end > i128::from(len) {
-        return Err(WireError::array(format!(
+        return Err(WireError::array(said!(
+            UNFIT_ARRAY,
             "shape {shape:?} of {} with byte strides {strides:?} reaches from byte {first} to {end} of {len}",
             dtype.name()
         )));
@@ -86,7 +95,12 @@ pub(crate) fn check_span(
 /// The bytes that the elements reach, relative to element 0.
 pub(crate) fn span(dtype: DType, shape: &[u64], strides: &[i64]) -> Result<(i128, i128), WireError> {
     if strides.len() != shape.len() {
-        return Err(WireError::array(format!("{} strides for {} dimensions", strides.len(), shape.len())));
+        return Err(WireError::array(said!(
+            UNFIT_ARRAY,
+            "{} strides for {} dimensions",
+            strides.len(),
+            shape.len()
+        )));
     }
     if shape.contains(&0) {
         return Ok((0, 0));

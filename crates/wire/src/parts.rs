@@ -3,6 +3,7 @@
 use crate::borrow::ArrayRef;
 use crate::error::WireError;
 use crate::gather::{self, Gather};
+use ligament_catalogue::said;
 
 /// Most messages have at most one part, and then there is no list of them.
 #[derive(Debug, Default)]
@@ -67,7 +68,8 @@ pub(crate) fn array_source<'a>(array: &ArrayRef<'a>) -> Result<(u64, Source<'a>)
     let Some(strides) = array.strides else {
         let end = (array.offset as u64).checked_add(nbytes).filter(|end| *end <= available);
         let Some(end) = end else {
-            return Err(WireError::array(format!(
+            return Err(WireError::array(said!(
+                UNFIT_ARRAY,
                 "shape {:?} of {} takes {nbytes} bytes from byte {}, but there are {available}",
                 array.shape,
                 array.dtype.name(),

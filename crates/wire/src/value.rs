@@ -5,6 +5,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use crate::error::WireError;
 use crate::gather;
+use ligament_catalogue::said;
 
 /// The most dimensions an array may have.
 pub const MAX_DIMS: usize = 8;
@@ -151,8 +152,9 @@ impl DType {
 impl TryFrom<u8> for DType {
     type Error = WireError;
     fn try_from(code: u8) -> Result<DType, WireError> {
-        DType::from_u8(code)
-            .ok_or_else(|| WireError::array(format!("unknown element type {code}; known are 1 to 13")))
+        DType::from_u8(code).ok_or_else(|| {
+            WireError::array(said!(UNFIT_ARRAY, "unknown element type {code}; known are 1 to 13"))
+        })
     }
 }
 
@@ -309,13 +311,15 @@ impl Array {
             Some(strides) => {
                 gather::check_span(dtype, shape, strides, 0, data.len() as u64)?;
                 if nbytes > data.len() as u64 {
-                    return Err(WireError::array(format!(
+                    return Err(WireError::array(said!(
+                        UNFIT_ARRAY,
                         "byte strides {strides:?} lay the elements of shape {shape:?} over each other"
                     )));
                 }
             }
             None if nbytes != data.len() as u64 => {
-                return Err(WireError::array(format!(
+                return Err(WireError::array(said!(
+                    UNFIT_ARRAY,
                     "shape {shape:?} of {} takes {nbytes} bytes, but there are {}",
                     dtype.name(),
                     data.len()

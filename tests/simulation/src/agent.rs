@@ -9,6 +9,7 @@ use ligament_agent::memory::Ledger;
 use ligament_agent::{
     Action, AgentOrder, Caller, Core, Custody, Exit, InstanceView, Link, Memory, Outcome, Push, Report,
 };
+use ligament_catalogue::fault;
 use ligament_shm::line::Identity;
 use ligament_shm::socket::Frame;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Request};
@@ -239,7 +240,7 @@ impl Agent {
                 match self.custody.make_slab(endpoint, slab, bytes) {
                     Ok(fd) => self.send_with(link, &Notice::Granted { slab }, vec![fd], shared),
                     Err(why) => {
-                        let actions = self.core.slab_refused(link, endpoint, slab, why);
+                        let actions = self.core.slab_refused(link, endpoint, slab, &why);
                         self.act(actions, shared);
                     }
                 }
@@ -292,7 +293,8 @@ impl Agent {
         }
         if self.missing[who as usize] {
             self.fault(Fault::Of(who));
-            let actions = self.core.not_started(EndpointId::new(who), "there is no such program".into());
+            let actions =
+                self.core.not_started(EndpointId::new(who), &fault!(NOT_STARTABLE, "there is no such program"));
             return self.act(actions, shared);
         }
         self.core.started(EndpointId::new(who), 100 + who);

@@ -44,7 +44,7 @@ pub fn name(outcome: Option<&Outcome>) -> &'static str {
     match outcome {
         None => "not ended",
         Some(Outcome::Done) => "done",
-        Some(Outcome::Failed(failure)) if failure.what.starts_with("deadlock: ") => "deadlocked",
+        Some(Outcome::Failed(failure)) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
         Some(Outcome::Failed(_)) => "failed",
         Some(Outcome::Stopped) => "stopped",
         Some(Outcome::Interrupted) => "interrupted",
@@ -72,7 +72,7 @@ fn ended_for_the_first_reason(agent: &Agent, wrong: &mut Vec<String>) {
             failure.rank == Some(RankId::new(culprit))
         }
         (Some(Fault::Deadlock), Some(Outcome::Failed(failure))) => {
-            failure.rank.is_none() && failure.what.starts_with("deadlock: ")
+            failure.rank.is_none() && failure.what.text().starts_with("deadlock: ")
         }
         _ => false,
     };

@@ -5,7 +5,7 @@ import signal
 import sys
 
 from ._installed import program
-from ._ligament import _with_code
+from ._ligament import _fault
 
 
 def main() -> None:
@@ -18,8 +18,11 @@ def main() -> None:
         os.execv(command, [command, *sys.argv[1:]])
     except OSError as error:
         why = error.strerror
-        text = f"the command {command} of this package cannot be started: {why}; install the wheel again"
-        sys.exit(f"ligament: {_with_code(text)}")
+        text = _fault(
+            "incomplete-installation",
+            f"the command {command} of this package cannot be started: {why}; install the wheel again",
+        )
+        sys.exit(f"ligament: {text}")
 
 
 main()

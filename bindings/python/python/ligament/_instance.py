@@ -9,7 +9,7 @@ from typing import Any, Self
 from . import _logging
 from ._enums import InstanceFlags, LogLevel, Operator, operator_name
 from ._errors import SettingUnsetError, UsageError
-from ._ligament import _Instance
+from ._ligament import _fault, _Instance
 
 _TYPES: dict[Any, str] = {int: "int", float: "float", bool: "bool", str: "str"}
 _UNSET: Any = object()
@@ -81,7 +81,11 @@ class Instance(_Instance):
     def log(self, level: LogLevel, text: str) -> None:
         """Writes a line to the run's log, where the model lets lines of this level through."""
         if not self._try_log(level, text):
-            raise UsageError(f"instance {self.name} is in the middle of another call, so it cannot log; use logging")
+            busy = _fault(
+                "in-another-call",
+                f"instance {self.name} is in the middle of another call, so it cannot log; use logging",
+            )
+            raise UsageError(busy)
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ._enums import LogLevel
+from ._ligament import _fault
 
 if TYPE_CHECKING:
     from ._instance import Instance
@@ -55,6 +56,12 @@ class RunLogHandler(logging.Handler):
 
 
 _OWN = os.path.dirname(__file__) + os.sep
+# What others say of what Ligament does: an array of a received message may not be changed.
+_OF_OTHERS = (
+    ("read-only-array", "assignment destination is read-only"),
+    ("read-only-array", "output array is read-only"),
+    ("read-only-array", "sort array is read-only"),
+)
 
 
 def describe(error: BaseException) -> str:
@@ -63,10 +70,11 @@ def describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     while len(frames) > 1 and frames[-1].filename.startswith(_OWN):
         frames.pop()
-    if not frames:
-        return what
-    last = frames[-1]
-    return f"{what} ({last.filename}:{last.lineno}, in {last.name})"
+    if frames:
+        last = frames[-1]
+        what = f"{what} ({last.filename}:{last.lineno}, in {last.name})"
+    codes = (code for code, text in _OF_OTHERS if text in what)
+    return _fault(next(codes, ""), what)
 
 
 def report(error: BaseException) -> None:
@@ -75,7 +83,8 @@ def report(error: BaseException) -> None:
         try:
             instance.error_shutdown(describe(error))
         except Exception as second:
-            print(f"ligament: the run could not be told of the error: {second}", file=sys.stderr)
+            text = _fault("signing-off-failed", f"ligament: the run could not be told of the error: {second}")
+            print(text, file=sys.stderr)
 
 
 def watch(instance: "Instance") -> None:
@@ -111,4 +120,4 @@ def sign_off() -> None:
         try:
             instance.finish()
         except Exception as error:
-            print(f"ligament: signing off: {error}", file=sys.stderr)
+            print(_fault("signing-off-failed", f"ligament: signing off: {error}"), file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Any
 from ._errors import ModelError, RunError
 from ._fork import Waiting
 from ._installed import prefix
-from ._ligament import Settings, _installed_below, _Prepared, _with_code
+from ._ligament import Settings, _fault, _installed_below, _Prepared
 from ._model import Model
 from ._submodel import Submodel, run_light
 
@@ -118,11 +118,12 @@ def run(
         record, directory, failed = prepared.run(waiting.start, directory, show)
     finally:
         waiting.end()
-    result = _result(json.loads(record), Path(directory), failed)
+    record = json.loads(record)
+    result = _result(record, Path(directory), failed)
     if result.state == "interrupted":
         raise KeyboardInterrupt
     if result.state != "done":
-        raise RunError(_why(result), result)
+        raise RunError(_why(result, record.get("code") or ""), result)
     return result
 
 
@@ -141,8 +142,8 @@ def _result(record: dict[str, Any], directory: Path, failed: tuple[str, list[str
     )
 
 
-def _why(result: RunResult) -> str:
-    text = _with_code(result.reason or f"the run was {result.state}")
+def _why(result: RunResult, code: str) -> str:
+    text = _fault(code, result.reason or f"the run was {result.state}")
     if result.last_lines:
         text += f"\nThe last lines of {result.failed}:\n  " + "\n  ".join(result.last_lines)
     return f"{text}\nRun directory: {result.directory}"

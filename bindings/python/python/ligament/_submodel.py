@@ -9,7 +9,7 @@ from . import _logging
 from ._enums import InstanceFlags, Operator, operator_name
 from ._errors import UsageError
 from ._instance import Instance
-from ._ligament import _Instance, _Lending, _lent_instance, _run_light
+from ._ligament import _fault, _Instance, _Lending, _lent_instance, _run_light
 
 
 class Submodel(ABC):
@@ -94,7 +94,9 @@ class _LightInstance(Instance):
         pass
 
     def __exit__(self, *_: Any) -> None:
-        raise UsageError(f"{self.name} is a light component's instance; run_light begins and ends it")
+        raise UsageError(
+            _fault("light-instance", f"{self.name} is a light component's instance; run_light begins and ends it")
+        )
 
     def finish(self) -> None:
         """Ends all conduits that this instance sends on."""

@@ -7,6 +7,7 @@ use ligament_agent::{
     AgentOrder, Carrier, Drain, Elsewhere, Gained, Guard, Heard, Host, Outcome, Plan, Report, RunView, Started,
 };
 use ligament_carrier::Event;
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::{Command, Environment};
 use ligament_net::{Invitation, Listen, Listener, Net, Tuning};
 use ligament_wire::{DomainId, EndpointId, InstanceId, RankId};
@@ -117,7 +118,7 @@ impl Host for Stage {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String> {
+    ) -> Result<Option<Started>, Fault> {
         let mut all = Environment::inherited();
         environment.iter().for_each(|(name, value)| all.set(name, value));
         let command = Command {
@@ -162,7 +163,10 @@ impl Host for Stage {
         self.waiting_for.remove(from);
         match &bytes[..] {
             b"done" => Vec::new(),
-            why => vec![AgentOrder::Fail(format!("domain {from}: {}", String::from_utf8_lossy(why)))],
+            why => {
+                let why = String::from_utf8_lossy(why);
+                vec![AgentOrder::Fail(fault!(FAULT_IN_LIGAMENT, "domain {from}: {why}"))]
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::action::{Action, Report};
 use crate::outcome::Failure;
 use crate::plan::PlannedInstance;
 use crate::ports::agree_with_peers;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::{EndpointId, InstanceId, RankId};
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ impl Core {
     }
 
     /// Why an instance of another domain cannot take part here.
-    pub(super) fn is_elsewhere(&self, instance: InstanceId) -> Option<String> {
+    pub(super) fn is_elsewhere(&self, instance: InstanceId) -> Option<Fault> {
         let PlannedInstance { name, elsewhere, .. } = &self.plan.instances[instance.index()];
-        elsewhere.then(|| format!("\"{name}\" takes part in another domain of this run"))
+        elsewhere.then(|| fault!(INSTANCE_ELSEWHERE, "\"{name}\" takes part in another domain of this run"))
     }
 
     /// What others have to know of the ports of an endpoint's instances that are joined to other domains.
@@ -50,7 +51,7 @@ impl Core {
         let agreed = agree_with_peers(&self.plan, &self.wiring, rank, &slots, registered);
         self.slotted[rank.index()] = Some(slots);
         if let Err(why) = agreed {
-            let what = format!("cannot take part: {why}");
+            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
             self.fail(Failure { rank: Some(rank), what, said: None, exit: None }, &mut out);
         }
         out
@@ -72,6 +73,7 @@ mod tests {
     use crate::outcome::{Exit, Failure, Outcome};
     use crate::plan::PlannedInstance;
     use crate::Core;
+    use ligament_catalogue::fault;
     use ligament_wire::control::{Notice, Request, Welcome};
     use ligament_wire::{DomainId, EndpointId, RankId};
 
@@ -178,7 +180,7 @@ mod tests {
         join(&mut core, MICRO);
         join(&mut core, MACRO);
         ends(&mut core, MACRO);
-        let failure = Failure { rank: None, what: "lost".into(), said: None, exit: None };
+        let failure = Failure { rank: None, what: fault!(DOMAIN_VANISHED, "lost"), said: None, exit: None };
         let actions = core.stop(Outcome::Failed(failure));
         assert!(actions.contains(&Action::Over), "{actions:?}");
         let told = |action: &Action| {

@@ -4,6 +4,7 @@
 use super::Core;
 use crate::plan::{PlannedInstance, PlannedPort};
 use crate::ports;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Light, Member, PortDeclaration, PortInfo};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::hash_map::Entry;
@@ -26,9 +27,10 @@ impl Core {
     }
 
     /// Why an instance cannot take part by itself.
-    pub(super) fn runs_with_others(&self, rank: RankId) -> String {
+    pub(super) fn runs_with_others(&self, rank: RankId) -> Fault {
         let names = |rank: RankId| &self.wiring.instance(&self.plan, rank).name;
-        format!(
+        fault!(
+            RUNS_WITH_OTHERS,
             "\"{}\" is run by the process of its light program, together with \"{}\"",
             names(rank),
             names(self.wiring.endpoint_of(rank).leader())
@@ -40,7 +42,7 @@ impl Core {
         &self,
         endpoint: EndpointId,
         declared: Option<&[PortDeclaration]>,
-    ) -> Result<Agreed, String> {
+    ) -> Result<Agreed, Fault> {
         let mut agreed = Agreed::default();
         // Instances of one component have one list of ports.
         let mut known: HashMap<*const PlannedPort, u32> = HashMap::new();

@@ -110,7 +110,7 @@ fn what_a_rank_says_is_told_of_that_rank() {
     core.request(link(SECOND), Request::Failed { why: "too hot".into(), of: None });
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{:?}", core.ending()) };
     let sentence = failure.sentence(|rank| core.wiring().name(core.plan(), rank));
-    assert_eq!(sentence, "flow:1 reported an error: too hot");
+    assert_eq!(sentence.text(), "flow:1 reported an error: too hot");
 }
 
 #[test]

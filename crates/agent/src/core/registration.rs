@@ -4,6 +4,7 @@ use super::light::Agreed;
 use super::{answer, Core, Endpoint, Who};
 use crate::action::{Action, Caller, Link, Memory, Phase, Report};
 use crate::outcome::{Failure, Outcome};
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::{Notice, PortDeclaration, Question, Rank, Request, Welcome, PROTOCOL};
 use ligament_wire::{EndpointId, InstanceId};
 
@@ -27,7 +28,7 @@ impl Core {
                     Err((who, why)) => {
                         // A port that does not fit ends the run: the code will not come back.
                         if let Some(me) = who {
-                            let what = format!("cannot take part: {why}");
+                            let what = fault!(PORTS_DO_NOT_FIT, "cannot take part: {why}").caused_by(&why);
                             let failure = Failure { rank: Some(me.leader()), what, said: None, exit: None };
                             self.fail(failure, out);
                         }
@@ -42,16 +43,19 @@ impl Core {
                 }
                 Err(why) => why,
             },
-            other => format!("the first message must say who is calling, and not {other:?}"),
+            other => fault!(OTHER_VERSION, "the first message must say who is calling, and not {other:?}"),
         };
-        out.push(answer(link, Notice::Refused { why: refused }));
+        out.push(answer(link, Notice::Refused { why: refused.with_code() }));
         out.push(Action::Close { link });
     }
 
-    fn check_client(&self, protocol: u32, token: &str) -> Result<(), String> {
+    fn check_client(&self, protocol: u32, token: &str) -> Result<(), Fault> {
         check_protocol(protocol)?;
         if !same(token, &self.token) {
-            return Err("the token is not this run's; is the run directory that of an earlier run?".into());
+            return Err(fault!(
+                TOKEN_OF_ANOTHER_RUN,
+                "the token is not this run's; is the run directory that of an earlier run?"
+            ));
         }
         Ok(())
     }
@@ -59,18 +63,18 @@ impl Core {
     fn client(&mut self, link: Link, question: Question, out: &mut Vec<Action>) {
         if let Question::Join { instance: name } = &question {
             let refused = match self.instance_named(name) {
-                None => Some(format!("this run has no instance \"{name}\"")),
+                None => Some(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")),
                 Some(instance) => self.cannot_join(instance),
             };
             if let Some(why) = refused {
-                out.push(answer(link, Notice::Refused { why }));
+                out.push(answer(link, Notice::Refused { why: why.with_code() }));
                 return;
             }
         }
         if let Question::Peek { instance: name, .. } = &question {
             if self.instance_named(name).is_none() {
-                let why = format!("this run has no instance \"{name}\"");
-                out.push(answer(link, Notice::Refused { why }));
+                let why = fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"");
+                out.push(answer(link, Notice::Refused { why: why.with_code() }));
                 return;
             }
         }
@@ -93,18 +97,19 @@ impl Core {
     }
 
     /// Why nobody can take part by hand as this instance, if so.
-    fn cannot_join(&self, instance: InstanceId) -> Option<String> {
+    fn cannot_join(&self, instance: InstanceId) -> Option<Fault> {
         let name = &self.plan.instances[instance.index()].name;
         let leader = self.wiring.ranks().leader(instance);
         let endpoint = self.wiring.endpoint_of(leader);
         match &self.endpoints[leader.index()] {
-            Endpoint { ours: true, .. } => Some(format!(
+            Endpoint { ours: true, .. } => Some(fault!(
+                NEEDS_MANUAL,
                 "\"{name}\" was started by the run; to start it by hand, run the model with --manual {name}"
             )),
             _ if self.plan.instances[instance.index()].elsewhere => self.is_elsewhere(instance),
             _ if endpoint.leader() != leader => Some(self.runs_with_others(leader)),
             _ if self.joins_as(instance).is_some() => None,
-            _ => Some(format!("\"{name}\" takes part already")),
+            _ => Some(fault!(ALREADY_REGISTERED, "\"{name}\" takes part already")),
         }
     }
 
@@ -125,13 +130,15 @@ impl Core {
         ports: Option<&[PortDeclaration]>,
         light: bool,
         caller: Caller,
-    ) -> Result<(EndpointId, Agreed), (Option<EndpointId>, String)> {
+    ) -> Result<(EndpointId, Agreed), (Option<EndpointId>, Fault)> {
         check_protocol(protocol).map_err(|why| (None, why))?;
-        let no = |why: String| (None, why);
-        let instance =
-            self.instance_named(name).ok_or_else(|| no(format!("this run has no instance \"{name}\"")))?;
+        let no = |why: Fault| (None, why);
+        let instance = self
+            .instance_named(name)
+            .ok_or_else(|| no(fault!(INSTANCE_UNKNOWN, "this run has no instance \"{name}\"")))?;
         let Some(me) = self.endpoint_with(instance, token) else {
-            return Err(no(format!(
+            return Err(no(fault!(
+                TOKEN_OF_ANOTHER_RUN,
                 "the token for \"{name}\" is not this run's; start it by the run, or with \"ligament join\""
             )));
         };
@@ -143,23 +150,25 @@ impl Core {
         let own = &self.endpoints[me.index()];
         match own.phase {
             Phase::Waiting | Phase::Started => {}
-            Phase::Gone(_) => return Err(no(format!("\"{name}\" has ended already"))),
+            Phase::Gone(_) => return Err(no(fault!(ALREADY_REGISTERED, "\"{name}\" has ended already"))),
             Phase::Running | Phase::Finished => {
-                return Err(no(format!(
+                return Err(no(fault!(
+                    ALREADY_REGISTERED,
                     "\"{name}\" has registered already, as process {}; a program must make one Instance and no more",
                     own.pid.unwrap_or(caller.pid)
                 )))
             }
         }
         if self.ending.is_some() {
-            return Err(no("the run is ending".into()));
+            return Err(no(fault!(RUN_ENDS, "the run is ending")));
         }
         if self.is_carrier(me) {
             return Ok((me, Agreed::default()));
         }
-        let unfit = |why: String| (Some(me), why);
+        let unfit = |why: Fault| (Some(me), why);
         if self.wiring.is_light(&self.plan, me) && !light {
-            return Err(unfit(format!(
+            return Err(unfit(fault!(
+                NOT_LIGHT,
                 "the model says that its program is light, so one process runs all of its instances, and this one runs \
                  \"{name}\" only; write it with run_light, or take it out of \"light:\" in the model"
             )));
@@ -228,11 +237,12 @@ impl Core {
     }
 }
 
-fn check_protocol(protocol: u32) -> Result<(), String> {
+fn check_protocol(protocol: u32) -> Result<(), Fault> {
     if protocol == PROTOCOL {
         return Ok(());
     }
-    Err(format!(
+    Err(fault!(
+        OTHER_VERSION,
         "the caller's version of Ligament speaks protocol {protocol}, and this run's speaks {PROTOCOL}; build or \
          install both from the same version"
     ))

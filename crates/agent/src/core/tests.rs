@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::{End, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_catalogue::fault;
 use ligament_model::Operator;
 use ligament_wire::control::{PortDeclaration, Question, PROTOCOL};
 
@@ -280,7 +281,7 @@ fn slabs_are_counted_and_their_numbers_never_used_twice() {
     assert!(why.contains("1.0 MiB (the test)"), "{why}");
     core.request(0, Request::DropSlab { slab: 0 });
     assert_eq!(new_slab(&mut core, 1 << 19), 2);
-    core.slab_refused(0, MACRO, 2, "no".into());
+    core.slab_refused(0, MACRO, 2, &fault!(MEMORY_SPENT, "no"));
     assert_eq!(core.memory().0, 1 << 19);
     assert_eq!(new_slab(&mut core, 1), 3);
 }
@@ -352,7 +353,7 @@ fn every_unclean_end_ends_the_run_with_its_own_reason() {
         }
         let actions = core.exited(MICRO, exit);
         let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
-        assert!(failure.what.contains(words), "{}", failure.what);
+        assert!(failure.what.text().contains(words), "{}", failure.what);
         assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
         let ends =
             |a: &Action| matches!(a, Action::Tell { endpoint: MACRO, notice: Notice::RunEnds { .. }, .. });
@@ -371,7 +372,7 @@ fn one_that_ends_before_it_registers_is_a_failure_however_it_ends() {
         let mut core = core_of(plan());
         core.exited(MICRO, exit);
         let Some(Outcome::Failed(failure)) = core.ending() else { panic!("{exit:?}") };
-        assert!(failure.what.contains(words), "{}", failure.what);
+        assert!(failure.what.text().contains(words), "{}", failure.what);
     }
 }
 
@@ -435,9 +436,9 @@ fn a_client_needs_the_runs_token_and_may_stop_it() {
 #[test]
 fn an_instance_that_cannot_be_started_ends_the_run() {
     let mut core = both();
-    let actions = core.not_started(MICRO, "no such file".into());
+    let actions = core.not_started(MICRO, &fault!(NOT_STARTABLE, "no such file"));
     let Some(Outcome::Failed(failure)) = core.ending() else { panic!() };
-    assert_eq!(failure.what, "could not be started: no such file");
+    assert_eq!(failure.what, fault!(NOT_STARTABLE, "could not be started: no such file"));
     assert!(actions.contains(&Action::Push { endpoint: MACRO, push: Push::Terminate }));
 }
 

@@ -1,6 +1,7 @@
 //! The plan of a run in the words of the protocol between domains, and back; and what its instances are started with.
 
 use crate::plan::{End, Plan, PlannedChannel, PlannedInstance, PlannedPort};
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{BaseEnv, ExecutionModel, Operator, Program, Reference, Resolved, Resources};
 use ligament_wire::domains as wire;
 use ligament_wire::DomainId;
@@ -140,17 +141,19 @@ fn tell_program(program: &Program) -> wire::Program {
 ///
 /// # Errors
 /// It has words that this version does not know.
-pub fn program_of(told: &wire::Program) -> Result<Program, String> {
+pub fn program_of(told: &wire::Program) -> Result<Program, Fault> {
     let unknown = |what: &str, word: &str| {
-        format!(
+        fault!(
+                OTHER_VERSION_ELSEWHERE,
                 "the program {} has the {what} \"{word}\", which this Ligament ({}) does not know; install the same \
                  version everywhere",
                 told.name,
                 env!("CARGO_PKG_VERSION")
             )
     };
-    let name = Reference::new(&told.name)
-        .map_err(|error| format!("a program of the run cannot be called {:?}: {error}", told.name))?;
+    let name = Reference::new(&told.name).map_err(|error| {
+        fault!(OTHER_VERSION_ELSEWHERE, "a program of the run cannot be called {:?}: {error}", told.name)
+    })?;
     let mut program = Program::new(name);
     program.base_env = BaseEnv::from_name(&told.base_env).ok_or_else(|| unknown("base_env", &told.base_env))?;
     program.execution_model = ExecutionModel::from_name(&told.execution_model)

@@ -6,6 +6,7 @@ use crate::action::{AgentOrder, Phase, Report};
 use crate::custody::Gained;
 use crate::host::InstanceView;
 use crate::outcome::Outcome;
+use ligament_catalogue::{fault, Fault};
 use ligament_shm::status::Status;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{self as wire, Carried, FromAgent, FromHead, Snapshot};
@@ -110,7 +111,7 @@ impl RemoteAgent {
     ///
     /// # Errors
     /// It makes no sense.
-    pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, String> {
+    pub fn heard(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, Fault> {
         Ok(match wire::from_bytes::<FromHead>(bytes)? {
             FromHead::Orders(orders) => orders.into_iter().map(|order| self.take(order)).collect(),
             FromHead::Bye => vec![Heard::Bye],
@@ -119,7 +120,7 @@ impl RemoteAgent {
             FromHead::NotWritten { instance, path } => vec![Heard::NotWritten { instance, path }],
             FromHead::Look(look) => vec![Heard::Look(look)],
             FromHead::Begin(_) | FromHead::Input { .. } | FromHead::Start => {
-                return Err("the head began a second time".into())
+                return Err(fault!(DOMAIN_SENDS_NONSENSE, "the head began a second time"))
             }
         })
     }

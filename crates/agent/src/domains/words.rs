@@ -5,6 +5,7 @@ use crate::action::{AgentOrder, Phase, Report};
 use crate::custody::Gained;
 use crate::host::InstanceView;
 use crate::outcome::{Exit, Failure, Outcome};
+use ligament_catalogue::{Code, Fault};
 use ligament_shm::status::{Awaited, State, Status, Waiting};
 use ligament_shm::timeline::{Activity, Cause, CauseSum, Interval, Sums};
 use ligament_wire::domains as wire;
@@ -54,7 +55,8 @@ pub fn outcome_of(outcome: &Outcome) -> wire::Outcome {
         Outcome::Interrupted => wire::Outcome::Interrupted,
         Outcome::Failed(Failure { rank, what, said, exit }) => wire::Outcome::Failed(wire::Failure {
             rank: *rank,
-            what: cut(what),
+            what: cut(what.text()),
+            code: Some(what.code().name().to_owned()),
             said: said.as_deref().map(cut),
             exit: exit.map(exit_of),
         }),
@@ -67,7 +69,9 @@ pub fn told_outcome(outcome: wire::Outcome) -> Outcome {
         wire::Outcome::Done => Outcome::Done,
         wire::Outcome::Stopped => Outcome::Stopped,
         wire::Outcome::Interrupted => Outcome::Interrupted,
-        wire::Outcome::Failed(wire::Failure { rank, what, said, exit }) => {
+        wire::Outcome::Failed(wire::Failure { rank, what, said, exit, code }) => {
+            let code = code.as_deref().and_then(Code::named).unwrap_or(Code::DOMAIN_SENDS_NONSENSE);
+            let what = Fault::new(code, what);
             Outcome::Failed(Failure { rank, what, said, exit: exit.map(told_exit) })
         }
     }
@@ -295,6 +299,7 @@ fn cut(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ligament_catalogue::fault;
 
     fn status() -> Status {
         Status {
@@ -350,7 +355,7 @@ mod tests {
     fn every_outcome_and_report_comes_back() {
         let failure = Failure {
             rank: Some(RankId::new(3)),
-            what: "ended".into(),
+            what: fault!(EXIT_STATUS, "ended"),
             said: Some("why".into()),
             exit: Some(Exit::Signal(9)),
         };

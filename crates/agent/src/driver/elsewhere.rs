@@ -3,6 +3,7 @@
 use super::Driver;
 use crate::host::{Drain, RunView};
 use ligament_carrier::{Attachment, Carrier, Event, Heard};
+use ligament_catalogue::fault;
 use ligament_wire::DomainId;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -67,10 +68,11 @@ impl Driver<'_> {
             }
             Heard::Failed(why) => self.fail(why),
             Heard::Path(Event::GivenUp { domain, why }) => {
-                self.fail(format!("the path to domain {domain} was given up: {why}"));
+                let given_up = fault!(PATH_GIVEN_UP, "the path to domain {domain} was given up: {why}");
+                self.fail(given_up.caused_by(&why));
             }
             Heard::Path(Event::Gone { domain, why }) => {
-                self.fail(format!("the agent of domain {domain} is gone: {why}"));
+                self.fail(fault!(DOMAIN_KILLED, "the agent of domain {domain} is gone: {why}"));
             }
             Heard::Control { .. } | Heard::Path(_) => {}
         }

@@ -5,6 +5,7 @@ use crate::action::{Caller, Link, Memory};
 use crate::agent_socket::BACKLOG;
 use crate::connection::Connection;
 use crate::host::{Drain, Peek, RunView, Wish};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_shm::socket::Socket;
 use ligament_shm::ShmError;
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request};
@@ -112,14 +113,18 @@ impl Driver<'_> {
     fn take_in(&mut self, fd: OwnedFd) {
         let caller = match rustix::net::sockopt::socket_peercred(&fd) {
             Ok(peer) => Caller { user: peer.uid.as_raw(), pid: peer.pid.as_raw_nonzero().get() as u32 },
-            Err(error) => return self.remark(2, format!("a connection was lost at once: {error}")),
+            Err(error) => {
+                return self.remark(2, said!(CONNECTION_LOST, "a connection was lost at once: {error}"))
+            }
         };
         if caller.user != self.doorway.user {
             return self.turn_away(fd, caller);
         }
         let connection = match Connection::open(fd) {
             Ok(connection) => connection,
-            Err(error) => return self.remark(2, format!("a connection was lost at once: {error}")),
+            Err(error) => {
+                return self.remark(2, said!(CONNECTION_LOST, "a connection was lost at once: {error}"))
+            }
         };
         let link = self.next_link;
         self.next_link += 1;
@@ -135,9 +140,9 @@ impl Driver<'_> {
     fn turn_away(&mut self, fd: OwnedFd, caller: Caller) {
         let why = self.core.not_for(caller);
         let mut socket = Socket::new(fd);
-        socket.queue(&to_bytes(&Notice::Refused { why: why.clone() }), Vec::new());
+        socket.queue(&to_bytes(&Notice::Refused { why: why.with_code() }), Vec::new());
         let _ = socket.flush();
-        self.host.turned_away(&format!("user {}", caller.user), &why, 0);
+        self.host.turned_away(&format!("user {}", caller.user), why.text(), 0);
     }
 
     /// Whether one more may come who has not said who they are. The one that came first must go, unless that was just now.
@@ -164,7 +169,14 @@ impl Driver<'_> {
             return self.fail(cannot_accept(error));
         }
         if !std::mem::replace(&mut self.doorway.has_said_crowded, true) {
-            self.remark(2, format!("{}; whoever wants to take part waits until it can", cannot_accept(error)));
+            self.remark(
+                2,
+                said!(
+                    LIMIT_OF_FILES,
+                    "{}; whoever wants to take part waits until it can",
+                    cannot_accept(error)
+                ),
+            );
         }
         self.dismiss_one();
         self.accept_later();
@@ -201,7 +213,7 @@ impl Driver<'_> {
                         }
                         actions
                     }
-                    Err(what) => self.core.garbled(link, what),
+                    Err(what) => self.core.garbled(link, what.to_string()),
                 },
                 Ok(None) => return,
                 Err(ShmError::Interrupted) => continue,
@@ -247,7 +259,9 @@ impl Driver<'_> {
         let fds: Result<Vec<OwnedFd>, ShmError> = memory.iter().map(|&m| self.custody.descriptor(m)).collect();
         match fds {
             Ok(fds) => self.send_with(link, notice, fds),
-            Err(error) => self.fail(format!("the agent could not hand out shared memory: {error}")),
+            Err(error) => {
+                self.fail(fault!(MEMORY_OF_MACHINE, "the agent could not hand out shared memory: {error}"))
+            }
         }
     }
 
@@ -301,14 +315,16 @@ impl Driver<'_> {
     }
 }
 
-fn cannot_accept(error: Errno) -> String {
+fn cannot_accept(error: Errno) -> Fault {
     let why = match error {
         Errno::MFILE => {
-            "it has as many files open as it may; raise the hard limit of open files (\"ulimit -Hn\")"
-                .to_owned()
+            said!(
+                LIMIT_OF_FILES,
+                "it has as many files open as it may; raise the hard limit of open files (\"ulimit -Hn\")"
+            )
         }
-        Errno::NFILE => "the machine has as many files open as it may (fs.file-max)".to_owned(),
+        Errno::NFILE => said!(LIMIT_OF_FILES, "the machine has as many files open as it may (fs.file-max)"),
         error => error.to_string(),
     };
-    format!("the agent cannot take in the connection of an instance: {why}")
+    fault!(LIMIT_OF_FILES, "the agent cannot take in the connection of an instance: {why}")
 }

@@ -5,6 +5,7 @@ use crate::action::{Phase, Push};
 use crate::host::{Drain, Started};
 use crate::outcome::Exit;
 use crate::sys::{exit_of, pidfd, push_one, watched};
+use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::{end_group, Told};
 use ligament_wire::EndpointId;
 use rustix::fd::{AsFd, OwnedFd};
@@ -27,10 +28,10 @@ pub(super) struct Process {
 }
 
 impl Driver<'_> {
-    pub(super) fn watch_guard(&self) -> Result<(), String> {
+    pub(super) fn watch_guard(&self) -> Result<(), Fault> {
         let line = self.guard.as_fd().try_clone_to_owned();
         let line = line.and_then(|line| watched(line, Interest::READABLE));
-        let line = line.map_err(|error| format!("the run's guard cannot be watched: {error}"))?;
+        let line = line.map_err(|error| fault!(CANNOT_WATCH, "the run's guard cannot be watched: {error}"))?;
         let sender = self.sender.clone();
         tokio::task::spawn_local(async move {
             while let Ok(mut told) = line.readable().await {
@@ -50,7 +51,8 @@ impl Driver<'_> {
             match told {
                 Told::Started { number, pid } => self.guard_started(EndpointId::new(number), pid),
                 Told::NotStarted { number, why } => {
-                    let actions = self.core.not_started(EndpointId::new(number), why);
+                    let why = Fault::heard(why, Code::NOT_STARTABLE);
+                    let actions = self.core.not_started(EndpointId::new(number), &why);
                     self.act(actions);
                 }
                 Told::Ended { pid, ended } => {
@@ -63,7 +65,8 @@ impl Driver<'_> {
         if !self.guard.lives() && !std::mem::replace(&mut self.mourned, true) {
             let (pid, machine) = (self.guard.pid(), rustix::system::uname());
             let machine = machine.nodename().to_string_lossy();
-            self.fail(format!(
+            self.fail(fault!(
+                GUARD_GONE,
                 "the run's guard (process {pid} on {machine}) is gone: it was killed, or it crashed"
             ));
             // Its children die with it, and how they ended is known to nobody.
@@ -107,7 +110,7 @@ impl Driver<'_> {
                 self.watch_process(endpoint, started, true);
             }
             Err(why) => {
-                let actions = self.core.not_started(endpoint, why);
+                let actions = self.core.not_started(endpoint, &why);
                 self.act(actions);
             }
         }
@@ -128,7 +131,7 @@ impl Driver<'_> {
                 self.processes.insert(endpoint, Process { pidfd: Some(fd), started, ours });
             }
             Err(error) => {
-                self.remark(2, format!("process {} cannot be watched: {error}", started.pid));
+                self.remark(2, said!(CANNOT_WATCH, "process {} cannot be watched: {error}", started.pid));
                 if ours {
                     end_group(started.pid, Signal::KILL);
                 }

@@ -5,6 +5,7 @@
 use super::credits::FIRST_PAUSE;
 use super::overlays::decoded;
 use super::{from_bytes, Logic, Side, Stage};
+use ligament_catalogue::{fault, Fault};
 use ligament_net::{MessageId, Nanos, CONTROL};
 use ligament_shm::endpoint::{Body, Loan};
 use ligament_shm::{Custodian, ShmError};
@@ -123,20 +124,30 @@ impl<C: Custodian> Logic<C> {
     ///
     /// # Errors
     /// The other domain sends something invalid.
-    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<Memory, String> {
+    pub(super) fn memory_for(&mut self, domain: DomainId, conduit: u32, total: u64) -> Result<Memory, Fault> {
         if conduit == CONTROL {
-            let too_long =
-                || format!("domain {domain}'s agent says something of {total} bytes, which is too long");
+            let too_long = || {
+                fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "domain {domain}'s agent says something of {total} bytes, which is too long"
+                )
+            };
             return (total <= LONGEST_CONTROL).then(|| Memory::own(total)).flatten().ok_or_else(too_long);
         }
         if total < HEADER_BYTES as u64 {
-            return Err(format!("domain {domain} sent a message of {total} bytes, less than its header has"));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "domain {domain} sent a message of {total} bytes, less than its header has"
+            ));
         }
         let side = match &mut self.stage {
             Stage::Before(_) => match Memory::own(total) {
                 Some(memory) => return Ok(memory),
                 None => {
-                    self.fail(format!("there is no memory for {total} bytes from domain {domain}"));
+                    self.fail(fault!(
+                        NO_MEMORY_FOR_OTHERS,
+                        "there is no memory for {total} bytes from domain {domain}"
+                    ));
                     return Ok(Memory::Nowhere);
                 }
             },
@@ -150,7 +161,9 @@ impl<C: Custodian> Logic<C> {
         let block = if total > SMALL { side.endpoint.claim_block(total, PLACED) } else { Ok(None) };
         let reason = match block {
             Ok(Some(loan)) => return Ok(Memory::Block(loan)),
-            Ok(None) => "neither the memory for messages nor the agent's own allows it".to_owned(),
+            Ok(None) => {
+                fault!(NO_MEMORY_FOR_OTHERS, "neither the memory for messages nor the agent's own allows it")
+            }
             Err(ShmError::OutOfMemory { reason, .. }) => reason,
             Err(error) => {
                 self.met(error);
@@ -198,7 +211,7 @@ impl<C: Custodian> Logic<C> {
             memory => side.incoming(domain, conduit).and_then(|channel| side.take(channel, memory)),
         };
         if let Err(what) = taken {
-            self.fail(format!("malformed data from another domain of this run: {what}"));
+            self.fail(fault!(DOMAIN_SENDS_NONSENSE, "malformed data from another domain of this run: {what}"));
         }
     }
 
@@ -225,8 +238,9 @@ impl<C: Custodian> Logic<C> {
     }
 }
 
-fn no_memory(to: &str, bytes: u64, reason: &str) -> String {
-    format!(
+fn no_memory(to: &str, bytes: u64, reason: &Fault) -> Fault {
+    fault!(
+        NO_MEMORY_FOR_OTHERS,
         "there is no memory for a message of {bytes} bytes that came from another domain for {to}: {reason}; lower the \
          budget of its conduit, or raise \"memory:\" under \"ligament:\" in the model"
     )
@@ -234,10 +248,11 @@ fn no_memory(to: &str, bytes: u64, reason: &str) -> String {
 
 impl<C: Custodian> Side<C> {
     /// The channel of a conduit from a domain.
-    fn incoming(&self, domain: DomainId, conduit: u32) -> Result<usize, String> {
+    fn incoming(&self, domain: DomainId, conduit: u32) -> Result<usize, Fault> {
         match self.in_of.get(&conduit) {
             Some(&channel) if self.ins[channel].domain == domain => Ok(channel),
-            _ => Err(format!(
+            _ => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
                 "domain {domain} sent a message of conduit {conduit}, which does not lead from there to domain {}",
                 self.me
             )),
@@ -245,18 +260,22 @@ impl<C: Custodian> Side<C> {
     }
 
     /// Puts a whole message into the queue of messages to publish.
-    fn take(&mut self, channel: usize, mut memory: Memory) -> Result<(), String> {
+    fn take(&mut self, channel: usize, mut memory: Memory) -> Result<(), Fault> {
         if self.endpoint.has_ended(channel) {
             self.drop_memory(memory);
             return Ok(());
         }
         let id = self.ins[channel].id;
-        let malformed = |error: ligament_wire::WireError| format!("conduit {id}: {error}");
-        let mut header = memory.header().ok_or_else(|| format!("conduit {id}: a message without a header"))?;
+        let malformed =
+            |error: ligament_wire::WireError| fault!(DOMAIN_SENDS_NONSENSE, "conduit {id}: {error}");
+        let mut header = memory
+            .header()
+            .ok_or_else(|| fault!(DOMAIN_SENDS_NONSENSE, "conduit {id}: a message without a header"))?;
         let kind = header.decode().map_err(malformed)?.kind;
         let body_len = memory.len() - HEADER_BYTES as u64;
         if header.body_len() != body_len {
-            return Err(format!(
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
                 "conduit {id}: a body of {body_len} bytes, where {} were said",
                 header.body_len()
             ));
@@ -268,7 +287,11 @@ impl<C: Custodian> Side<C> {
             Pending::Overlay { number, parts: header.parts(), body }
         } else {
             let number = self.overlays.number(channel, header.overlay()).ok_or_else(|| {
-                format!("conduit {id}: settings overlay {} is named and never came", header.overlay())
+                fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "conduit {id}: settings overlay {} is named and never came",
+                    header.overlay()
+                )
             })?;
             header.set_overlay(number);
             Pending::Message { header, memory, at: 0 }

@@ -9,6 +9,7 @@ mod overlays;
 
 use crate::{Attachment, Heard, Paths, Quiet};
 use inward::{In, Incoming, Memory, PLACED};
+use ligament_catalogue::{fault, Fault};
 use ligament_net::{Cargo, MessageId, Nanos, CONTROL};
 use ligament_shm::board::{FOR_CREDIT, FOR_MESSAGES};
 use ligament_shm::endpoint::Bed;
@@ -241,7 +242,7 @@ impl<C: Custodian> Logic<C> {
     }
 
     /// The run cannot go on, and neither does this endpoint.
-    fn fail(&mut self, why: String) {
+    fn fail(&mut self, why: Fault) {
         self.heard.push(Heard::Failed(why));
         self.let_go(true);
     }
@@ -251,7 +252,11 @@ impl<C: Custodian> Logic<C> {
         match error {
             // The agent knows.
             ShmError::RunEnds(_) | ShmError::AgentGone => self.let_go(true),
-            error => self.fail(format!("the carrier of messages to and from other domains failed: {error}")),
+            error => {
+                let why =
+                    fault!(CARRIER_FAILED, "the carrier of messages to and from other domains failed: {error}");
+                self.fail(why);
+            }
         }
     }
 
@@ -289,7 +294,7 @@ impl<C: Custodian> Cargo for Logic<C> {
         }
     }
 
-    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), String> {
+    fn begin(&mut self, domain: u32, id: MessageId, total: u64) -> Result<(), Fault> {
         let domain = DomainId::new(domain);
         let memory = self.memory_for(domain, id.conduit, total)?;
         self.controls_in += usize::from(id.conduit == CONTROL);

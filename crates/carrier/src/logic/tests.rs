@@ -471,8 +471,8 @@ fn what_is_not_for_this_domain_gives_the_path_up() {
         fn slices<'a>(&'a self, _: u32, _: MessageId, _: u64, len: u32, into: &mut Vec<IoSlice<'a>>) {
             into.push(IoSlice::new(&[0xff; 80][..len as usize]));
         }
-        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), String> {
-            Err("nothing is sent here".into())
+        fn begin(&mut self, _: u32, _: MessageId, _: u64) -> Result<(), Fault> {
+            Err(fault!(CARRIER_FAILED, "nothing is sent here"))
         }
         fn room(&mut self, _: u32, _: MessageId, _: u64, _: u32) -> &mut [u8] {
             &mut []
@@ -506,7 +506,7 @@ fn end_in_midst(run: &mut Run, domain: usize, way: u32) {
     match way {
         0 => run.worlds[domain].tell(carrier, AgentNotice::RunEnds("somebody was killed".into())),
         1 => run.worlds[domain].agent_vanishes(),
-        _ => run.carriers[domain].fail("something else failed".into()),
+        _ => run.carriers[domain].fail(fault!(CARRIER_FAILED, "something else failed")),
     }
     run.carriers[domain].let_go(true);
 }

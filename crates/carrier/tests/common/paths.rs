@@ -1,6 +1,7 @@
 //! Paths in memory, for tests: the product's own `Path` at both ends, and between them a cable that can be cut.
 #![allow(dead_code)]
 
+use ligament_catalogue::fault;
 use ligament_net::{Cargo, Event, MessageId, Nanos};
 use ligament_path::{Action, Destination, FrameHeader, OutgoingFrame, Path, Tuning};
 use ligament_wire::DomainId;
@@ -168,7 +169,9 @@ impl End {
                     self.ended = true;
                     events.push_back(Event::Ended { domain });
                 }
-                Action::GiveUp => events.push_back(Event::GivenUp { domain, why: "nobody came".into() }),
+                Action::GiveUp => {
+                    events.push_back(Event::GivenUp { domain, why: fault!(PATH_GIVEN_UP, "nobody came") })
+                }
                 Action::Close { .. } | Action::Write => {}
             }
         }

@@ -8,6 +8,7 @@ mod languages;
 use crate::arguments::print;
 use contents::{files, File};
 use languages::{Code, Language, Role};
+use ligament_catalogue::{fault, Fault};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub(crate) fn new(arguments: &New) -> i32 {
     }
 }
 
-fn made(arguments: &New) -> Result<String, String> {
+fn made(arguments: &New) -> Result<String, Fault> {
     let (name, codes) = match &arguments.what {
         What::Submodel(single) => {
             (&single.name, vec![Code::new(&single.name, Role::Submodel, single.language)])
@@ -74,8 +75,10 @@ fn made(arguments: &New) -> Result<String, String> {
     };
     check_name(name)?;
     if codes.iter().any(|code| code.language == Language::Rust) && arguments.clone.is_none() {
-        let why = "a code in Rust is built against Ligament's crates: say with --clone where the clone of Ligament is";
-        return Err(why.into());
+        return Err(fault!(
+            STARTER_NOT_MADE,
+            "a code in Rust is built against Ligament's crates: say with --clone where the clone of Ligament is"
+        ));
     }
     let files = files(name, &codes, arguments.clone.as_deref());
     write(Path::new(name), &files)?;
@@ -88,22 +91,26 @@ fn made(arguments: &New) -> Result<String, String> {
 }
 
 /// Names are those of files, of programs and of classes in every language.
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), Fault> {
     let fits = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.len() <= 40
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     match fits {
         true => Ok(()),
-        false => Err(format!(
+        false => Err(fault!(
+            STARTER_NOT_MADE,
             "a starter cannot be called \"{name}\"; take a small letter, and then small letters, digits and _, at most 40"
         )),
     }
 }
 
-fn write(directory: &Path, files: &[File]) -> Result<(), String> {
-    let cannot = |what: &Path, error: std::io::Error| format!("{} cannot be written: {error}", what.display());
+fn write(directory: &Path, files: &[File]) -> Result<(), Fault> {
+    let cannot = |what: &Path, error: std::io::Error| {
+        fault!(STARTER_NOT_MADE, "the starter's {} cannot be written: {error}", what.display())
+    };
     if directory.symlink_metadata().is_ok() {
-        return Err(format!(
+        return Err(fault!(
+            STARTER_NOT_MADE,
             "{} is there already; choose another name, or remove it first",
             directory.display()
         ));

@@ -6,6 +6,7 @@ mod profile;
 pub(crate) use profile::profile;
 
 use crate::arguments::{print, Timeline as Arguments};
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::timeline::{long_waits, Activity, LongWait, Timeline};
 use ligament_manager::{find_run, in_count, in_seconds, RunDirectory, RunRecord};
 use ligament_runtime::client::{record_of, refresh_timeline};
@@ -26,7 +27,7 @@ struct Told {
     live: bool,
 }
 
-fn read(run: &str) -> Result<Told, String> {
+fn read(run: &str) -> Result<Told, Fault> {
     let run = find_run(run)?;
     let record = record_of(&run)?;
     let live = refresh_timeline(&run, &record)?;
@@ -82,9 +83,9 @@ pub(crate) fn timeline(arguments: &Arguments) -> i32 {
     crate::DONE
 }
 
-fn refuse(json: bool, error: &str) -> i32 {
+fn refuse(json: bool, error: &Fault) -> i32 {
     if json {
-        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error })));
+        print(&format!("{}\n", serde_json::json!({ "ok": false, "error": error.text() })));
     } else {
         crate::complain(error);
     }
@@ -92,8 +93,10 @@ fn refuse(json: bool, error: &str) -> i32 {
 }
 
 /// Writes a file beside the one that is there, and then in its place.
-fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), String> {
-    let wrong = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Fault> {
+    let wrong = |error: std::io::Error| {
+        fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", path.display())
+    };
     // What a link leads to is replaced, not the link: /dev/stdout is one.
     let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // A device, a pipe or the like is written as it is.

@@ -3,6 +3,7 @@
 use super::picture::{draw, Around};
 use super::{colours, json_of, percent, read, refuse, write_file, Told};
 use crate::arguments::{print, Profile};
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::in_seconds;
 use ligament_manager::timeline::Timeline;
 use ligament_runtime::shown;
@@ -29,7 +30,7 @@ pub(crate) fn profile(arguments: &Profile) -> i32 {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("png") => write_png(&svg, &path)?,
             Some("svg") => write_file(&path, |out| out.write_all(svg.as_bytes()))?,
-            _ => return Err(format!("{}: the picture is written as .svg or .png", path.display())),
+            _ => return Err(fault!(NO_PNG, "{}: the picture is written as .svg or .png", path.display())),
         }
         Ok((told, path, rows, hidden))
     });
@@ -75,7 +76,7 @@ fn picture(told: &Told, rows: &[Row], hidden: usize) -> String {
 }
 
 /// A PNG, by a program that makes one of an SVG.
-fn write_png(svg: &str, path: &Path) -> Result<(), String> {
+fn write_png(svg: &str, path: &Path) -> Result<(), Fault> {
     const PROGRAM: &str = "rsvg-convert";
     let advice = format!("write {} instead", path.with_extension("svg").display());
     let started = Command::new(PROGRAM)
@@ -85,14 +86,18 @@ fn write_png(svg: &str, path: &Path) -> Result<(), String> {
         .stderr(Stdio::piped())
         .spawn();
     let mut child = started.map_err(|error| {
-        format!("a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
+        fault!(NO_PNG, "a PNG is made by {PROGRAM} (Debian package librsvg2-bin), which cannot be started: {error}; install it, or {advice}")
     })?;
     // Whatever is wrong, the program says it.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(svg.as_bytes()));
-    let output = child.wait_with_output().map_err(|error| format!("{PROGRAM}: {error}"))?;
+    let output = child.wait_with_output().map_err(|error| fault!(NO_PNG, "{PROGRAM}: {error}"))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(format!("{PROGRAM} failed: {}; {advice}", String::from_utf8_lossy(&output.stderr).trim())),
+        false => Err(fault!(
+            NO_PNG,
+            "{PROGRAM} failed: {}; {advice}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
     }
 }
 

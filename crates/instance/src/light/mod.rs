@@ -28,7 +28,7 @@ mod share;
 
 pub(crate) use share::Share;
 
-use crate::error::Error;
+use crate::error::{AgentError, Error, Kind};
 use crate::identity::from_environment;
 use crate::instance::{Common, Flags, Instance};
 use crate::ports::{Joined, PortTable, Ports};
@@ -68,7 +68,7 @@ pub fn run_light_with<S: Submodel>(
 ) -> Result<(), Error> {
     let identity = from_environment()?;
     let mut registered = AgentLine::register(&identity, ports.map(Ports::declarations), language, true)
-        .map_err(Error::Registration)?;
+        .map_err(|fault| Error::other(Kind::Registration, fault))?;
     let Some(light) = registered.welcome.light.take() else {
         let mut instance = Instance::alone(identity, registered, flags)?;
         let mut submodel = match make(&mut instance) {
@@ -105,7 +105,7 @@ fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec
     for (which, channels) in [&welcome.sends, &welcome.receives].into_iter().enumerate() {
         for (index, channel) in channels.iter().enumerate() {
             let Some(member) = joined.get_mut(channel.member as usize) else {
-                return Err(Error::System(format!("the agent gave a channel to member {}", channel.member)));
+                return Err(AgentError::ChannelOfMember { member: channel.member }.into());
             };
             member[which].push(Joined::of(channel, index));
         }
@@ -114,7 +114,7 @@ fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec
         let ends = [(channel.from, welcome.sends.len()), (channel.to, welcome.receives.len())];
         for (which, (end, before)) in ends.into_iter().enumerate() {
             let Some(member) = joined.get_mut(end.member as usize) else {
-                return Err(Error::System(format!("the agent gave a channel to member {}", end.member)));
+                return Err(AgentError::ChannelOfMember { member: end.member }.into());
             };
             member[which].push(Joined { port: end.port, slot: end.slot, index: before + i, peer: None });
         }
@@ -122,12 +122,12 @@ fn shared(registered: Registered, light: &Light) -> Result<(Arc<Mutex<Hub>>, Vec
     let receivers = welcome.receives.iter().map(|channel| channel.member).collect();
     let mut endpoint = Endpoint::new(foundation, &welcome.sends, &welcome.receives, line)
         .and_then(|mut endpoint| endpoint.serve_many().map(|()| endpoint))
-        .map_err(|error| Error::during(error, || "setting up shared memory".into()))?;
+        .map_err(Error::while_registering)?;
     endpoint.show_on(None);
     let tables = light.members.iter().zip(&mut joined).map(|(member, [sends, receives])| {
         let list = member.ports as usize;
         let (Some(ports), Some(names)) = (light.ports.get(list), names.get(list)) else {
-            return Err(Error::System(format!("the agent speaks of a list of ports {list}")));
+            return Err(AgentError::ListOfPorts { list }.into());
         };
         PortTable::new(ports, names, std::mem::take(sends), std::mem::take(receives))
     });

@@ -7,6 +7,7 @@ use super::share::lock;
 use crate::error::Error;
 use crate::instance::{Asked, Instance};
 use crate::submodel::Submodel;
+use ligament_catalogue::said;
 use ligament_model::Operator;
 use ligament_shm::status::now;
 use ligament_shm::ShmError;
@@ -223,7 +224,7 @@ impl<S> Drop for Scheduler<S> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             if let Some(Some(member)) = self.members.get_mut(self.at_work) {
-                let _ = member.instance.error_shutdown("the code panicked");
+                let _ = member.instance.error_shutdown(&said!(CODE_PANICKED, "the code panicked"));
             }
         }
         for member in self.members.iter_mut().flatten() {

@@ -6,6 +6,7 @@
 use super::{AgentCommand, Expected, Launcher, Start};
 use crate::command::quote;
 use crate::site::Site;
+use ligament_catalogue::{said, Fault};
 use std::ffi::OsString;
 
 pub(super) struct Pbs {
@@ -24,7 +25,7 @@ impl Launcher for Pbs {
     }
 
     /// Tasks do not have the job's environment, so what a site wants run before is run again.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
         let each = |one: &Expected| {
             let shell = command.in_shell(&self.before, &command.invitation, Some(one.domain));
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
@@ -42,7 +43,7 @@ impl Launcher for Lsf {
     }
 
     /// Tasks have the job's environment.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
         let each = |one: &Expected| {
             let mut words: Vec<OsString> = vec!["blaunch".into(), "-n".into(), one.name.clone().into()];
             words.extend(command.words(&command.invitation, Some(one.domain)));
@@ -53,6 +54,6 @@ impl Launcher for Lsf {
 }
 
 fn start(one: &Expected, words: Vec<OsString>) -> Start {
-    let what = format!("the agent on {}", one.name);
+    let what = said!(AGENT_NOT_STARTED, "the agent on {}", one.name);
     Start { words, invitation_as_input: false, domains: vec![one.domain], what }
 }

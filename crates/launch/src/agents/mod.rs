@@ -17,6 +17,7 @@ pub use ssh::ssh_words;
 
 use crate::command::{plain_or_quoted, quote};
 use crate::site::{LauncherKind, Site};
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::DomainId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ pub trait Launcher {
     ///
     /// # Errors
     /// It cannot be done; the error says what to do.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String>;
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault>;
 }
 
 /// The launcher of a kind, with a site's options; none if the user starts agents by hand.
@@ -136,10 +137,11 @@ pub fn by_hand(expected: &[Expected], command: &AgentCommand) -> Vec<String> {
 }
 
 /// Whether the domains are numbered in the order in which a launcher counts its tasks.
-fn must_follow(expected: &[Expected], who: &str) -> Result<(), String> {
+fn must_follow(expected: &[Expected], who: &str) -> Result<(), Fault> {
     match expected.iter().zip(1..).find(|(one, number)| one.domain.number() != *number) {
         None => Ok(()),
-        Some((one, number)) => Err(format!(
+        Some((one, number)) => Err(fault!(
+            TASKS_OUT_OF_ORDER,
             "{who} counts agents from 1, and the agent on {} is to be of domain {} instead of {number}; this is a mistake \
              in Ligament, please report it",
             one.name, one.domain

@@ -4,6 +4,7 @@
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
 use crate::mpi::Flavour;
 use crate::site::Site;
+use ligament_catalogue::{fault, said, Fault};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::Path;
@@ -42,23 +43,25 @@ impl Launcher for Mpirun {
         "mpirun"
     }
 
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
         if expected.is_empty() {
             return Ok(Vec::new());
         }
         must_follow(expected, "mpirun")?;
         let file = command.directory.join("agents.hosts");
-        let flavour = Flavour::of(Path::new("mpirun"))
-            .map_err(|why| format!("{why}; load the module of your MPI, or use the launcher ssh"))?;
+        let flavour = Flavour::of(Path::new("mpirun")).map_err(|why| {
+            fault!(AGENT_NOT_STARTED, "{why}; load the module of your MPI, or use the launcher ssh")
+        })?;
         let (hosts, options) = Mpirun::options(flavour, expected, &file.to_string_lossy());
-        std::fs::write(&file, hosts)
-            .map_err(|error| format!("the host file {} cannot be written: {error}", file.display()))?;
+        std::fs::write(&file, hosts).map_err(|error| {
+            fault!(HOSTS_NOT_UNDERSTOOD, "the host file {} cannot be written: {error}", file.display())
+        })?;
         let mut words = vec!["mpirun".into()];
         words.extend(options);
         words.extend(command.in_shell(&self.before, &command.invitation, None).map(OsString::from));
         let nodes: Vec<&str> = expected.iter().map(|one| one.name.as_str()).collect();
         let domains = expected.iter().map(|one| one.domain).collect();
-        let what = format!("the agents on {}", nodes.join(", "));
+        let what = said!(AGENT_NOT_STARTED, "the agents on {}", nodes.join(", "));
         Ok(vec![Start { words, invitation_as_input: false, domains, what }])
     }
 }

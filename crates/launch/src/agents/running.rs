@@ -5,6 +5,7 @@ use super::{AgentCommand, Expected, Launcher, Start};
 use crate::printed;
 use crate::process::{describe_signal, end_group};
 use crate::sys;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::DomainId;
 use rustix::process::Signal;
 use std::fs::{File, OpenOptions};
@@ -23,7 +24,7 @@ const TAIL: usize = 4096;
 pub struct Lost {
     pub domains: Vec<DomainId>,
     /// Why, and what the launcher said.
-    pub why: String,
+    pub why: Fault,
 }
 
 struct Running {
@@ -49,7 +50,7 @@ impl Agents {
         launcher: &dyn Launcher,
         expected: &[Expected],
         command: &AgentCommand,
-    ) -> Result<Agents, String> {
+    ) -> Result<Agents, Fault> {
         let mut agents = Agents { running: Vec::new(), launcher: launcher.name() };
         for start in launcher.starts(expected, command)? {
             let first = start.domains.first().copied().unwrap_or_default();
@@ -115,32 +116,37 @@ fn wait_until(child: u32, until: Instant) {
     let _ = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left));
 }
 
-fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, String> {
-    let (program, rest) = start.words.split_first().ok_or("there is no command to start")?;
+fn spawn(start: &Start, invitation: &Path, output: &Path) -> Result<Child, Fault> {
+    let (program, rest) =
+        start.words.split_first().ok_or_else(|| fault!(AGENT_NOT_STARTED, "there is no command to start"))?;
     let name = program.to_string_lossy().into_owned();
-    let cannot_write = |error| format!("the file {} cannot be written: {error}", output.display());
+    let cannot_write =
+        |error| fault!(AGENT_NOT_STARTED, "the file {} cannot be written: {error}", output.display());
     let said = OpenOptions::new().create(true).append(true).open(output).map_err(cannot_write)?;
     let errors = said.try_clone().map_err(cannot_write)?;
     let input = match start.invitation_as_input {
         false => Stdio::null(),
         true => File::open(invitation)
-            .map_err(|error| format!("the invitation {} cannot be read: {error}", invitation.display()))?
+            .map_err(|error| {
+                fault!(AGENT_NOT_STARTED, "the invitation {} cannot be read: {error}", invitation.display())
+            })?
             .into(),
     };
     let mut command = Command::new(program);
     command.args(rest).stdin(input).stdout(said).stderr(errors);
     sys::in_own_group_until_parent_ends(&mut command);
     command.spawn().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
+        std::io::ErrorKind::NotFound => fault!(
+            AGENT_NOT_STARTED,
             "{} cannot be started: the command \"{name}\" is not in PATH; install it, or load its module, or choose \
              another launcher for the site",
             start.what
         ),
-        _ => format!("{} cannot be started: {name}: {error}", start.what),
+        _ => fault!(AGENT_NOT_STARTED, "{} cannot be started: {name}: {error}", start.what),
     })
 }
 
-fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
+fn why(one: &Running, launcher: &str, status: ExitStatus) -> Fault {
     let said = last_lines(&one.output);
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => "ended".to_owned(),
@@ -153,8 +159,8 @@ fn why(one: &Running, launcher: &str, status: ExitStatus) -> String {
     };
     let what = &one.start.what;
     match said.is_empty() {
-        true => format!("{what}: {how}; {launcher} said nothing"),
-        false => format!("{what}: {how}; {launcher} said: {said}"),
+        true => fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said nothing"),
+        false => fault!(AGENT_NOT_STARTED, "{what}: {how}; {launcher} said: {said}"),
     }
 }
 

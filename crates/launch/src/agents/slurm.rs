@@ -2,6 +2,7 @@
 //! commands have run already. The invitation is its input, which it gives to every task.
 
 use super::{must_follow, AgentCommand, Expected, Launcher, Start};
+use ligament_catalogue::{said, Fault};
 use std::path::Path;
 
 pub(super) struct Srun;
@@ -12,7 +13,7 @@ impl Launcher for Srun {
     }
 
     /// Tasks are numbered in the allocation's order of nodes, as domains are: an agent finds its number by itself.
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
         if expected.is_empty() {
             return Ok(Vec::new());
         }
@@ -43,8 +44,8 @@ impl Launcher for Srun {
         words.extend(options.into_iter().map(Into::into));
         words.extend(command.words(Path::new("-"), None));
         let what = match nodes.as_slice() {
-            [one] => format!("the agent on {one}"),
-            _ => format!("the agents on {}", nodes.join(", ")),
+            [one] => said!(AGENT_NOT_STARTED, "the agent on {one}"),
+            _ => said!(AGENT_NOT_STARTED, "the agents on {}", nodes.join(", ")),
         };
         let domains = expected.iter().map(|one| one.domain).collect();
         Ok(vec![Start { words, invitation_as_input: true, domains, what }])

@@ -4,6 +4,7 @@
 use super::{AgentCommand, Expected, Launcher, Start};
 use crate::command::quote;
 use crate::site::Site;
+use ligament_catalogue::{said, Fault};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -41,14 +42,14 @@ impl Launcher for Ssh {
         "ssh"
     }
 
-    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, String> {
+    fn starts(&self, expected: &[Expected], command: &AgentCommand) -> Result<Vec<Start>, Fault> {
         let start = |one: &Expected| {
             let shell = command.in_shell(&self.before, Path::new("-"), Some(one.domain));
             // ssh joins its words with blanks and gives them to a shell.
             let text: Vec<String> = shell.iter().map(|word| quote(word)).collect();
             let mut words = ssh_words(&self.options, self.patience, &one.name);
             words.push(format!("exec {}", text.join(" ")).into());
-            let what = format!("the agent on {}", one.name);
+            let what = said!(AGENT_NOT_STARTED, "the agent on {}", one.name);
             Start { words, invitation_as_input: true, domains: vec![one.domain], what }
         };
         Ok(expected.iter().map(start).collect())

@@ -2,17 +2,19 @@
 
 use super::JobState;
 use crate::printed::last_lines;
+use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn run(words: &[&str]) -> Result<Output, String> {
-    let (program, rest) = words.split_first().ok_or("there is no command")?;
+fn run(words: &[&str]) -> Result<Output, Fault> {
+    let (program, rest) = words.split_first().ok_or_else(|| fault!(JOB_REFUSED, "there is no command"))?;
     Command::new(program).args(rest).stdin(Stdio::null()).output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
+        std::io::ErrorKind::NotFound => fault!(
+            JOB_REFUSED,
             "the command \"{program}\" is not in PATH; is this a machine from which jobs are submitted to Slurm? A site \
              that is elsewhere has \"ssh:\" in its file"
         ),
-        _ => format!("{program}: {error}"),
+        _ => fault!(JOB_REFUSED, "{program}: {error}"),
     })
 }
 
@@ -26,10 +28,11 @@ fn said(output: &Output) -> String {
 ///
 /// # Errors
 /// Why Slurm does not take it, in its own words.
-pub fn submit(script: &Path) -> Result<String, String> {
+pub fn submit(script: &Path) -> Result<String, Fault> {
     let output = run(&["sbatch", "--parsable", &script.to_string_lossy()])?;
     if !output.status.success() {
-        return Err(format!(
+        return Err(fault!(
+            JOB_REFUSED,
             "Slurm does not take the job: {}; the script is {}",
             said(&output),
             script.display()
@@ -40,7 +43,9 @@ pub fn submit(script: &Path) -> Result<String, String> {
     let job = text.trim().split(';').next().unwrap_or_default();
     match job.chars().all(|c| c.is_ascii_digit()) && !job.is_empty() {
         true => Ok(job.to_owned()),
-        false => Err(format!("sbatch gave no number of a job: {}; look with squeue", said(&output))),
+        false => {
+            Err(fault!(JOB_REFUSED, "sbatch gave no number of a job: {}; look with squeue", said(&output)))
+        }
     }
 }
 
@@ -48,7 +53,7 @@ pub fn submit(script: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// Slurm does not answer, in its own words; it may later.
-pub fn state(job: &str) -> Result<JobState, String> {
+pub fn state(job: &str) -> Result<JobState, Fault> {
     let output = run(&["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), "--format=%T|%r|%N"])?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
@@ -56,7 +61,7 @@ pub fn state(job: &str) -> Result<JobState, String> {
         // Slurm forgets jobs that are long over.
         return match said.contains("Invalid job id") {
             true => Ok(JobState::Over { how: "gone".into() }),
-            false => Err(format!("the queue of Slurm cannot be seen: {said}")),
+            false => Err(fault!(JOB_REFUSED, "the queue of Slurm cannot be seen: {said}")),
         };
     }
     Ok(of_line(text.lines().next().unwrap_or_default()))
@@ -82,11 +87,11 @@ fn of_line(line: &str) -> JobState {
 ///
 /// # Errors
 /// Slurm refuses, in its own words.
-pub fn cancel(job: &str) -> Result<(), String> {
+pub fn cancel(job: &str) -> Result<(), Fault> {
     let output = run(&["scancel", job])?;
     match output.status.success() || said(&output).contains("Invalid job id") {
         true => Ok(()),
-        false => Err(format!("the job {job} cannot be cancelled: {}", said(&output))),
+        false => Err(fault!(JOB_REFUSED, "the job {job} cannot be cancelled: {}", said(&output))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Machines that the user lists: `--hosts a,b:4`, and the host files of Open MPI (`a slots=4`) and MPICH (`a:4`).
 
 use super::Node;
+use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 
 /// Reads `a,b:4,[fe80::1]:2`: names or addresses, each with its cores if a number follows. A name that stands
@@ -8,10 +9,13 @@ use std::path::Path;
 ///
 /// # Errors
 /// What cannot be understood, and how to write it.
-pub fn parse_hosts(text: &str) -> Result<Vec<Node>, String> {
+pub fn parse_hosts(text: &str) -> Result<Vec<Node>, Fault> {
     let mut nodes = Vec::new();
     for word in text.split(',') {
-        add(&mut nodes, entry(word.trim()).map_err(|why| format!("{why}; write for example a,b:4"))?);
+        add(
+            &mut nodes,
+            entry(word.trim()).map_err(|why| fault!(HOSTS_NOT_UNDERSTOOD, "{why}; write for example a,b:4"))?,
+        );
     }
     Ok(nodes)
 }
@@ -20,15 +24,21 @@ pub fn parse_hosts(text: &str) -> Result<Vec<Node>, String> {
 ///
 /// # Errors
 /// `file:line: what is wrong; what to do`.
-pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, String> {
-    let text = ligament_model::read_text(path)
-        .map_err(|error| format!("the host file {} cannot be read: {error}", path.display()))?;
+pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, Fault> {
+    let text = ligament_model::read_text(path).map_err(|error| {
+        fault!(HOSTS_NOT_UNDERSTOOD, "the host file {} cannot be read: {error}", path.display())
+    })?;
     let mut nodes = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
         let Some(first) = words.next() else { continue };
-        let wrong = |why: String| {
-            format!("{}:{}: {why}; write for example \"a slots=4\" or \"a:4\"", path.display(), i + 1)
+        let wrong = |why: Fault| {
+            fault!(
+                HOSTS_NOT_UNDERSTOOD,
+                "{}:{}: {why}; write for example \"a slots=4\" or \"a:4\"",
+                path.display(),
+                i + 1
+            )
         };
         let mut node = entry(first).map_err(wrong)?;
         for word in words {
@@ -36,13 +46,17 @@ pub fn read_hostfile(path: &Path) -> Result<Vec<Node>, String> {
                 Some(("slots" | "cpu", slots)) => node.cores = Some(cores(slots).map_err(wrong)?),
                 // Limits on further processes, and MPICH's binding of ranks: meaningless for a run.
                 Some(("max_slots" | "max-slots" | "binding" | "ifhn", _)) => {}
-                _ => return Err(wrong(format!("\"{word}\" cannot be understood"))),
+                _ => return Err(wrong(fault!(HOSTS_NOT_UNDERSTOOD, "\"{word}\" cannot be understood"))),
             }
         }
         add(&mut nodes, node);
     }
     if nodes.is_empty() {
-        return Err(format!("the host file {} names no machine; write one in each line", path.display()));
+        return Err(fault!(
+            HOSTS_NOT_UNDERSTOOD,
+            "the host file {} names no machine; write one in each line",
+            path.display()
+        ));
     }
     Ok(nodes)
 }
@@ -58,10 +72,11 @@ fn add(nodes: &mut Vec<Node>, node: Node) {
 }
 
 /// `a`, `a:4`, `10.0.0.1:4`, `::1` or `[::1]:4`.
-fn entry(word: &str) -> Result<Node, String> {
+fn entry(word: &str) -> Result<Node, Fault> {
     let (name, count) = if let Some(rest) = word.strip_prefix('[') {
-        let (address, rest) =
-            rest.split_once(']').ok_or_else(|| format!("the bracket in \"{word}\" is not closed"))?;
+        let (address, rest) = rest
+            .split_once(']')
+            .ok_or_else(|| fault!(HOSTS_NOT_UNDERSTOOD, "the bracket in \"{word}\" is not closed"))?;
         (address, rest.strip_prefix(':').or((!rest.is_empty()).then_some(rest)))
     } else if word.parse::<std::net::Ipv6Addr>().is_ok() {
         (word, None)
@@ -74,13 +89,16 @@ fn entry(word: &str) -> Result<Node, String> {
     // Names that a shell, or ssh, would take for something else.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%');
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
-        return Err(format!("\"{name}\" is no name of a machine"));
+        return Err(fault!(HOSTS_NOT_UNDERSTOOD, "\"{name}\" is no name of a machine"));
     }
     Ok(Node::new(name, count.map(cores).transpose()?))
 }
 
-fn cores(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|cores| *cores > 0).ok_or_else(|| format!("\"{text}\" is no number of cores"))
+fn cores(text: &str) -> Result<u32, Fault> {
+    text.parse()
+        .ok()
+        .filter(|cores| *cores > 0)
+        .ok_or_else(|| fault!(HOSTS_NOT_UNDERSTOOD, "\"{text}\" is no number of cores"))
 }
 
 #[cfg(test)]

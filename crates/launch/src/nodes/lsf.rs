@@ -2,6 +2,7 @@
 //! slots …" ("IBM Spectrum LSF 10.1, Environment variables set for job execution"). Written against that documentation.
 
 use super::{counted, Node};
+use ligament_catalogue::{fault, Fault};
 
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -9,7 +10,7 @@ pub(super) fn in_allocation(variable: Variables<'_>) -> bool {
     variable("LSB_DJOB_HOSTFILE").is_some() || variable("LSB_MCPU_HOSTS").is_some()
 }
 
-pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, String> {
+pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, Fault> {
     if let Some(text) = variable("LSB_DJOB_HOSTFILE").and_then(|file| std::fs::read_to_string(file).ok()) {
         let counts = counted(text.lines().map(str::trim).filter(|line| !line.is_empty()));
         if !counts.is_empty() {
@@ -17,10 +18,10 @@ pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, String> {
         }
     }
     let Some(text) = variable("LSB_MCPU_HOSTS") else {
-        return Err(
+        return Err(fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
             "LSB_DJOB_HOSTFILE cannot be read, and LSB_MCPU_HOSTS is not set; is this the job's first host?"
-                .into(),
-        );
+        ));
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let pairs = words.chunks(2).map(|pair| match pair {
@@ -28,7 +29,10 @@ pub(super) fn nodes(variable: Variables<'_>) -> Result<Vec<Node>, String> {
         _ => None,
     });
     pairs.collect::<Option<Vec<Node>>>().filter(|nodes| !nodes.is_empty()).ok_or_else(|| {
-        format!("LSB_MCPU_HOSTS is \"{text}\", and not \"host slots host slots\"; is it as LSF has set it?")
+        fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
+            "LSB_MCPU_HOSTS is \"{text}\", and not \"host slots host slots\"; is it as LSF has set it?"
+        )
     })
 }
 

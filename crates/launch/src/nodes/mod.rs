@@ -8,6 +8,7 @@ mod slurm;
 
 pub use hostfile::{parse_hosts, read_hostfile};
 
+use ligament_catalogue::Fault;
 use std::path::Path;
 
 /// More machines than this are refused: a slip such as `n[1-1000000000]` must not fill memory.
@@ -64,7 +65,7 @@ pub struct Allocation {
 ///
 /// # Errors
 /// The environment names an allocation, but what it says about it cannot be understood.
-pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Result<Option<Allocation>, String> {
+pub fn allocation(variable: &dyn Fn(&str) -> Option<String>, host: &str) -> Result<Option<Allocation>, Fault> {
     let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
     if let Some(job) = variable("SLURM_JOB_ID").filter(|_| variable("SLURM_JOB_NODELIST").is_some()) {
         let nodes = slurm::nodes(&variable)?;
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    fn found(variables: &[(&str, &str)], host: &str) -> Result<Option<Allocation>, String> {
+    fn found(variables: &[(&str, &str)], host: &str) -> Result<Option<Allocation>, Fault> {
         let variables: HashMap<&str, &str> = variables.iter().copied().collect();
         allocation(&|name| variables.get(name).map(|value| (*value).to_owned()), host)
     }

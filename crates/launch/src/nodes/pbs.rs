@@ -2,15 +2,24 @@
 //! Guide", The Job's Node File). Written against that documentation.
 
 use super::{counted, Node};
+use ligament_catalogue::{fault, Fault};
 use std::path::Path;
 
-pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, String> {
+pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, Fault> {
     let text = std::fs::read_to_string(file).map_err(|error| {
-        format!("PBS_NODEFILE, {}, cannot be read: {error}; is this the job's first node?", file.display())
+        fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
+            "PBS_NODEFILE, {}, cannot be read: {error}; is this the job's first node?",
+            file.display()
+        )
     })?;
     let counts = counted(text.lines().map(str::trim).filter(|line| !line.is_empty()));
     if counts.is_empty() {
-        return Err(format!("PBS_NODEFILE, {}, names no node; is it as PBS has written it?", file.display()));
+        return Err(fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
+            "PBS_NODEFILE, {}, names no node; is it as PBS has written it?",
+            file.display()
+        ));
     }
     // If each node is listed once, `select=n:ncpus=m` was requested, and the file does not have the cores.
     let told = counts.iter().any(|(_, count)| *count > 1);
@@ -21,7 +30,7 @@ pub(super) fn nodes(file: &Path) -> Result<Vec<Node>, String> {
 mod tests {
     use super::*;
 
-    fn of(name: &str, text: &str) -> Result<Vec<Node>, String> {
+    fn of(name: &str, text: &str) -> Result<Vec<Node>, Fault> {
         let path = std::env::temp_dir().join(format!("ligament-pbs-{}-{name}", std::process::id()));
         std::fs::write(&path, text).unwrap();
         let nodes = nodes(&path);

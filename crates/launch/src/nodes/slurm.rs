@@ -2,11 +2,13 @@
 //! See "hostlist" in scontrol(1) and "OUTPUT ENVIRONMENT VARIABLES" in sbatch(1).
 
 use super::{Node, MOST_NODES};
+use ligament_catalogue::{fault, Fault};
 
-pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Node>, String> {
+pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Node>, Fault> {
     let list = variable("SLURM_JOB_NODELIST").unwrap_or_default();
     let names = expand(&list).map_err(|why| {
-        format!(
+        fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
             "SLURM_JOB_NODELIST is \"{list}\", which cannot be understood: {why}; is it as Slurm has set it?"
         )
     })?;
@@ -15,7 +17,8 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Nod
     };
     let counts =
         repeated(&cores, names.len()).filter(|counts| counts.len() == names.len()).ok_or_else(|| {
-            format!(
+            fault!(
+            ALLOCATION_NOT_UNDERSTOOD,
             "SLURM_JOB_CPUS_PER_NODE is \"{cores}\", which does not fit the {} nodes of SLURM_JOB_NODELIST, \
              \"{list}\"; is it as Slurm has set it?",
             names.len()
@@ -25,19 +28,22 @@ pub(super) fn nodes(variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<Nod
 }
 
 /// All names of a list. Several brackets in one name are a product; numbers keep their leading zeros.
-pub(super) fn expand(list: &str) -> Result<Vec<String>, String> {
+pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
     let mut names = Vec::new();
     for word in split_outside_brackets(list)? {
         if word.is_empty() {
-            return Err("there is nothing between two commas".into());
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "there is nothing between two commas"));
         }
         let mut heads = vec![String::new()];
         let mut rest = word;
         while let Some(open) = rest.find('[') {
-            let close = rest.find(']').filter(|close| *close > open).ok_or("a bracket is not closed")?;
+            let close = rest
+                .find(']')
+                .filter(|close| *close > open)
+                .ok_or_else(|| fault!(ALLOCATION_NOT_UNDERSTOOD, "a bracket is not closed"))?;
             let middles = numbers(&rest[open + 1..close])?;
             if heads.len().saturating_mul(middles.len()) > MOST_NODES {
-                return Err(format!("it has more than {MOST_NODES} nodes"));
+                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
             }
             heads = heads
                 .iter()
@@ -47,19 +53,23 @@ pub(super) fn expand(list: &str) -> Result<Vec<String>, String> {
         }
         names.extend(heads.into_iter().map(|head| head + rest));
         if names.len() > MOST_NODES {
-            return Err(format!("it has more than {MOST_NODES} nodes"));
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
         }
     }
     Ok(names)
 }
 
-fn split_outside_brackets(list: &str) -> Result<Vec<&str>, String> {
+fn split_outside_brackets(list: &str) -> Result<Vec<&str>, Fault> {
     let (mut words, mut begin, mut depth) = (Vec::new(), 0, 0u32);
     for (i, c) in list.char_indices() {
         match c {
-            '[' if depth > 0 => return Err("brackets stand within brackets".into()),
+            '[' if depth > 0 => {
+                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "brackets stand within brackets"))
+            }
             '[' => depth += 1,
-            ']' if depth == 0 => return Err("a bracket is closed that was not opened".into()),
+            ']' if depth == 0 => {
+                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "a bracket is closed that was not opened"))
+            }
             ']' => depth -= 1,
             ',' if depth == 0 => {
                 words.push(&list[begin..i]);
@@ -73,23 +83,25 @@ fn split_outside_brackets(list: &str) -> Result<Vec<&str>, String> {
 }
 
 /// What stands in brackets: `1-3,07`.
-fn numbers(text: &str) -> Result<Vec<String>, String> {
+fn numbers(text: &str) -> Result<Vec<String>, Fault> {
     let mut all = Vec::new();
     for range in text.split(',') {
         let Some((first, last)) = range.split_once('-') else {
             if range.is_empty() {
-                return Err("there is nothing between brackets or commas".into());
+                return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "there is nothing between brackets or commas"));
             }
             all.push(range.to_owned());
             continue;
         };
-        let number = |text: &str| text.parse::<usize>().map_err(|_| format!("\"{range}\" is no range"));
+        let number = |text: &str| {
+            text.parse::<usize>().map_err(|_| fault!(ALLOCATION_NOT_UNDERSTOOD, "\"{range}\" is no range"))
+        };
         let (from, to, width) = (number(first)?, number(last)?, first.len());
         if from > to {
-            return Err(format!("the range \"{range}\" goes backwards"));
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "the range \"{range}\" goes backwards"));
         }
         if to - from >= MOST_NODES {
-            return Err(format!("it has more than {MOST_NODES} nodes"));
+            return Err(fault!(ALLOCATION_NOT_UNDERSTOOD, "it has more than {MOST_NODES} nodes"));
         }
         all.extend((from..=to).map(|number| format!("{number:0width$}")));
     }

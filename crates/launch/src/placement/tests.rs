@@ -88,7 +88,7 @@ fn cores_that_are_kept_for_the_agent_are_given_to_nobody() {
     );
     let error = place(&all(1, 2), &[room("a", 2, 1)], PACKED).unwrap_err();
     assert_eq!(
-        error,
+        error.text(),
         "i[0] needs 2 cores on one node, and there is no room for it: a has 1 of 2 left, 1 kept for the agent; give \
          the run more nodes, ask for less under \"resources:\", or let instances share cores with --overcommit"
     );
@@ -171,7 +171,7 @@ resources:
     read.into_result().unwrap().expand().unwrap()
 }
 
-fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<DomainId>, String> {
+fn placed(extra: &str, rooms: &[Room]) -> Result<Vec<DomainId>, Fault> {
     let needs = needs(&model(extra), rooms, &|_| None)?;
     Ok(place(&needs, rooms, PACKED)?.domains)
 }

@@ -2,6 +2,7 @@
 //! configuration.
 
 use super::{read_site, Site};
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{nearest, Problems};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,7 @@ fn name_of(file: &Path) -> String {
 ///
 /// # Errors
 /// There is none of this name, or its file has mistakes: all of them, one a line.
-pub fn find_site(wanted: &str) -> Result<Site, String> {
+pub fn find_site(wanted: &str) -> Result<Site, Fault> {
     let is_file = wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml");
     let file = if is_file {
         PathBuf::from(wanted)
@@ -62,17 +63,17 @@ pub fn find_site(wanted: &str) -> Result<Site, String> {
         }
     };
     let text = ligament_model::read_text(&file)
-        .map_err(|error| format!("the site file {} cannot be read: {error}", file.display()))?;
+        .map_err(|error| fault!(SITE_UNKNOWN, "the site file {} cannot be read: {error}", file.display()))?;
     let (mut site, problems) = read_site(&text, &file.display().to_string());
     if problems.iter().any(ligament_model::Problem::is_error) {
-        return Err(Problems(problems).to_string());
+        return Err(Problems(problems).into());
     }
     site.name = name_of(&file);
     site.file = Some(std::path::absolute(&file).unwrap_or(file));
     Ok(site)
 }
 
-fn unknown(wanted: &str, known: &[(String, PathBuf)]) -> String {
+fn unknown(wanted: &str, known: &[(String, PathBuf)]) -> Fault {
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
     let places: Vec<String> = directories().iter().map(|path| path.display().to_string()).collect();
     let advice = match (nearest(wanted, names.iter().copied()), names.as_slice()) {
@@ -80,5 +81,5 @@ fn unknown(wanted: &str, known: &[(String, PathBuf)]) -> String {
         (None, []) => format!("write its file with \"ligament site new {wanted}\""),
         (None, names) => format!("there is {}", names.join(", ")),
     };
-    format!("there is no site \"{wanted}\" in {}; {advice}", places.join(" or "))
+    fault!(SITE_UNKNOWN, "there is no site \"{wanted}\" in {}; {advice}", places.join(" or "))
 }

@@ -3,6 +3,7 @@
 use super::{LauncherKind, Site, Walltime};
 use crate::nodes::parse_hosts;
 use crate::site::parse_duration;
+use ligament_catalogue::Code;
 use ligament_model::yaml::{self, Kind, Node};
 use ligament_model::{Fields, Problem, Reader, TextOrList};
 use std::ops::RangeInclusive;
@@ -73,7 +74,7 @@ fn fill(reader: &mut Reader, map: &Fields<'_>, site: &mut Site) {
         let variable_or_root = |path: &String| path.starts_with('/') || path.starts_with('$');
         if site.scratch.as_ref().is_some_and(|path| !variable_or_root(path)) {
             reader.error(
-                "bad-path",
+                Code::BAD_PATH,
                 &node.at,
                 format!("scratch is {}, which is relative, and agents start anywhere", node.describe()),
                 "begin it with / or with a variable of the machine, such as $TMPDIR",
@@ -133,7 +134,7 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
     {
         if agent >= cores {
             reader.error(
-                "bad-site",
+                Code::BAD_SITE,
                 &node.at,
                 format!("agent_cores is {agent}, and cores_per_node is {cores}: no core is left for instances"),
                 "keep fewer cores for agents",
@@ -143,7 +144,7 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
     let given = |key: &str| map.get(key);
     if let (Some(node), None) = (given("directory"), &site.ssh) {
         reader.error(
-            "bad-site",
+            Code::BAD_SITE,
             &node.at,
             "directory says where runs are made at a site that is reached by ssh, and \"ssh\" is not given",
             "remove it, or add \"ssh:\"",
@@ -153,7 +154,7 @@ fn check(reader: &mut Reader, map: &Fields<'_>, site: &Site) {
         (given("hosts"), site.launcher)
     {
         reader.error(
-            "bad-site",
+            Code::BAD_SITE,
             &node.at,
             format!("hosts are listed, and with the launcher \"{}\" the batch system gives them", kind.name()),
             "remove them, or use the launcher ssh or mpirun",
@@ -166,7 +167,12 @@ fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
     let text = reader.text(node, what)?;
     if text.trim().is_empty() || text.contains('\n') {
         let is = if text.contains('\n') { "has several lines" } else { "is empty" };
-        reader.error("bad-site", &node.at, format!("{what} {is}"), "write it in one line, or remove the key");
+        reader.error(
+            Code::BAD_SITE,
+            &node.at,
+            format!("{what} {is}"),
+            "write it in one line, or remove the key",
+        );
         return None;
     }
     Some(text)
@@ -176,7 +182,7 @@ fn line(reader: &mut Reader, node: &Node, what: &str) -> Option<String> {
 fn word(reader: &mut Reader, node: &Node, what: &str, advice: &str) -> Option<String> {
     let text = line(reader, node, what)?;
     if text.starts_with('-') || text.contains(char::is_whitespace) {
-        reader.error("bad-site", &node.at, format!("{what} cannot be \"{text}\""), advice);
+        reader.error(Code::BAD_SITE, &node.at, format!("{what} cannot be \"{text}\""), advice);
         return None;
     }
     Some(text)
@@ -193,7 +199,7 @@ fn lines(reader: &mut Reader, node: &Node, what: &str) -> Vec<String> {
         if text.trim().is_empty() || text.contains('\n') {
             let message = format!("what stands under {what} is to be one line, and this has none or several");
             reader.error(
-                "bad-site",
+                Code::BAD_SITE,
                 &at,
                 message,
                 "write each line as an item of its own, with \"- \" before it",
@@ -217,7 +223,7 @@ fn ports(reader: &mut Reader, node: &Node) -> Option<RangeInclusive<u16>> {
     let range = range.filter(|range| *range.start() > 0);
     if range.is_none() {
         reader.error(
-            "bad-site",
+            Code::BAD_SITE,
             &node.at,
             format!("ports must be a range of ports, and this is {}", node.describe()),
             "write for example 40000-40099, the smaller one first, between 1 and 65535",
@@ -232,7 +238,7 @@ fn hosts(reader: &mut Reader, node: &Node, site: &mut Site) {
             Ok(nodes) => site.hosts.extend(nodes),
             Err(why) => {
                 let (what, advice) = why.split_once("; ").unwrap_or((&why, "write for example a:4"));
-                reader.error("bad-site", &node.at, format!("hosts: {what}"), advice);
+                reader.error(Code::BAD_SITE, &node.at, format!("hosts: {what}"), advice);
             }
         }
     }
@@ -253,7 +259,7 @@ fn time<T>(
     let time = parse(text);
     if time.is_none() {
         let message = format!("{what} must be a time, and this is {}", node.describe());
-        reader.error("bad-site", &node.at, message, format!("write for example {example}"));
+        reader.error(Code::BAD_SITE, &node.at, message, format!("write for example {example}"));
     }
     time
 }

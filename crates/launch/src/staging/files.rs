@@ -1,6 +1,7 @@
 //! Files of inputs: the run's copy of each, links to it, and the message when there is no room. A file gets its
 //! own name only when it is whole.
 
+use ligament_catalogue::{fault, Fault};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -22,10 +23,11 @@ impl Room {
 
 /// The message for files for which a disk has no room: where, on which machine, what is needed, and what is
 /// free.
-pub fn no_room(path: &Path, needed: u64) -> String {
+pub fn no_room(path: &Path, needed: u64) -> Fault {
     let machine = rustix::system::uname();
     let free = Room::at(path).map_or_else(|| "nothing".to_owned(), |room| in_bytes(room.free));
-    format!(
+    fault!(
+        NO_ROOM_FOR_FILES,
         "there is no room for {} on the disk of {}: {} are needed, and {free} are free; make room there, or choose another \
          place (--run-dir, --scratch)",
         path.display(),
@@ -35,10 +37,10 @@ pub fn no_room(path: &Path, needed: u64) -> String {
 }
 
 /// Why a file of so many bytes could not be written.
-pub fn cannot_write(path: &Path, needed: u64, error: &io::Error) -> String {
+pub fn cannot_write(path: &Path, needed: u64, error: &io::Error) -> Fault {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_room(path, needed),
-        _ => format!("{} cannot be written: {error}", path.display()),
+        _ => fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", path.display()),
     }
 }
 
@@ -56,7 +58,7 @@ fn in_bytes(bytes: u64) -> String {
 ///
 /// # Errors
 /// What is wrong, with the path; nothing is left there then.
-pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), String> {
+pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), Fault> {
     let unfinished = beside(copy);
     let made = (|| {
         make_parent(copy)?;
@@ -77,13 +79,14 @@ pub fn store(source: &Path, copy: &Path, bytes: u64, mode: u32) -> Result<(), St
 ///
 /// # Errors
 /// What is wrong, with the path.
-pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<(), String> {
+pub fn give(stored: &Path, there: &Path, bytes: u64, mode: u32) -> Result<(), Fault> {
     make_parent(there).map_err(|error| cannot_write(there, bytes, &error))?;
     match std::fs::hard_link(stored, there) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match is_link(stored, there) {
             true => Ok(()),
-            false => Err(format!(
+            false => Err(fault!(
+                INPUT_NOT_STAGED,
                 "{} is there already, and is not the input of this name; a run begins in directories of its own",
                 there.display()
             )),

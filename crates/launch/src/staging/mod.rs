@@ -9,6 +9,7 @@ mod files;
 
 pub use files::{cannot_write, give, no_room, store, Room};
 
+use ligament_catalogue::{fault, Fault};
 use ligament_model::{Reference, Resolved, Staged};
 use ligament_wire::InstanceId;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -56,7 +57,7 @@ impl Inputs {
     ///
     /// # Errors
     /// What cannot be staged, and why.
-    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<Inputs, String> {
+    pub fn of(model: &Resolved, process_of: impl Fn(InstanceId) -> InstanceId) -> Result<Inputs, Fault> {
         let mut found = Found::default();
         let mut given: BTreeMap<(InstanceId, String), u32> = BTreeMap::new();
         let stage = &model.ligament.stage;
@@ -69,7 +70,8 @@ impl Inputs {
             for (name, input) in found.of(stage.get(component), stage.get(&instance.name), &instance.name)? {
                 let before = given.insert((process, name.clone()), input);
                 if before.is_some_and(|before| before != input) {
-                    return Err(format!(
+                    return Err(fault!(
+                        INPUT_NOT_STAGED,
                         "the instances of one process, among them {}, are to find different inputs called \"{name}\"; \
                          give them different names under \"stage:\"",
                         instance.name
@@ -111,14 +113,16 @@ impl Found {
         shared: Option<&Vec<Staged>>,
         own: Option<&Vec<Staged>>,
         instance: &Reference,
-    ) -> Result<BTreeMap<String, u32>, String> {
+    ) -> Result<BTreeMap<String, u32>, Fault> {
         let mut all = BTreeMap::new();
         for staged in shared.into_iter().chain(own).flatten() {
             let source = staged.at.beside(&staged.source);
             let source = std::path::absolute(&source).unwrap_or(source);
             if !self.below.contains_key(&source) {
                 let found = self.look(&source);
-                let found = found.map_err(|why| format!("the inputs of {instance} cannot be staged: {why}"))?;
+                let found = found.map_err(|why| {
+                    fault!(INPUT_NOT_STAGED, "the inputs of {instance} cannot be staged: {why}")
+                })?;
                 self.below.insert(source.clone(), found);
             }
             for (name, input) in &self.below[&source] {
@@ -134,7 +138,7 @@ impl Found {
     }
 
     /// The files at or below a place.
-    fn look(&mut self, place: &Path) -> Result<Vec<(PathBuf, u32)>, String> {
+    fn look(&mut self, place: &Path) -> Result<Vec<(PathBuf, u32)>, Fault> {
         let stem = place.file_name().map_or_else(|| "input".into(), |name| name.to_string_lossy().into_owned());
         let top = (1..)
             .map(|i| if i == 1 { stem.clone() } else { format!("{stem}~{i}") })
@@ -145,11 +149,15 @@ impl Found {
         let mut left = vec![(PathBuf::new(), 0)];
         while let Some((name, depth)) = left.pop() {
             let path = if name.as_os_str().is_empty() { place.to_path_buf() } else { place.join(&name) };
-            let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+            let wrong = |error: std::io::Error| fault!(INPUT_NOT_STAGED, "{}: {error}", path.display());
             let found = std::fs::metadata(&path).map_err(wrong)?;
             if found.is_dir() {
                 if depth == DEEPEST {
-                    return Err(format!("{}: directories lie too deep within each other", path.display()));
+                    return Err(fault!(
+                        INPUT_NOT_STAGED,
+                        "{}: directories lie too deep within each other",
+                        path.display()
+                    ));
                 }
                 for entry in std::fs::read_dir(&path).map_err(wrong)? {
                     left.push((name.join(entry.map_err(wrong)?.file_name()), depth + 1));
@@ -157,11 +165,13 @@ impl Found {
                 continue;
             }
             if !found.is_file() {
-                return Err(format!("{} is neither a file nor a directory", path.display()));
+                return Err(fault!(INPUT_NOT_STAGED, "{} is neither a file nor a directory", path.display()));
             }
             let below = Path::new(&top).join(&name);
             let below = if name.as_os_str().is_empty() { Path::new(&top) } else { &below };
-            let below = below.to_str().ok_or_else(|| format!("{}: its name is not UTF-8", path.display()))?;
+            let below = below
+                .to_str()
+                .ok_or_else(|| fault!(INPUT_NOT_STAGED, "{}: its name is not UTF-8", path.display()))?;
             files.push((name, self.number(&path, below, found.len(), found.permissions().mode())));
         }
         files.sort_unstable();

@@ -29,7 +29,7 @@ impl Ground {
         Configuration::from_yaml(&text, &file).unwrap().expand().unwrap()
     }
 
-    fn inputs(&self, stage: &str) -> Result<Inputs, String> {
+    fn inputs(&self, stage: &str) -> Result<Inputs, Fault> {
         Inputs::of(&self.model(stage), |i| i)
     }
 }

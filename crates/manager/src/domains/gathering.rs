@@ -2,6 +2,7 @@
 
 use crate::summary::in_seconds;
 use ligament_agent::domains::Expected;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Extent, FromAgent, FromHead, Join, VERSION};
 use ligament_wire::DomainId;
@@ -31,21 +32,22 @@ impl Gathering {
     ///
     /// # Errors
     /// For the log: who cannot take part, and why.
-    pub fn heard(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), (String, Vec<u8>)> {
+    pub fn heard(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), (Fault, Vec<u8>)> {
         self.take(domain, bytes).map_err(|why| {
-            let told = to_bytes(&FromHead::Refused(why.clone()));
-            (format!("the agent of domain {domain} cannot take part: {why}"), told)
+            let told = to_bytes(&FromHead::Refused(why.with_code()));
+            (fault!(CANNOT_JOIN, "the agent of domain {domain} cannot take part: {why}").caused_by(&why), told)
         })
     }
 
-    fn take(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), String> {
+    fn take(&mut self, domain: DomainId, bytes: &[u8]) -> Result<(), Fault> {
         let message: FromAgent = from_bytes(bytes)?;
         Extent::default().check(domain, &message)?;
         let FromAgent::Join(mut join) = message else {
-            return Err("its first word is not that it joins".to_owned());
+            return Err(fault!(DOMAIN_SENDS_NONSENSE, "its first word is not that it joins"));
         };
         if join.version != VERSION {
-            return Err(format!(
+            return Err(fault!(
+                OTHER_VERSION_ELSEWHERE,
                 "its Ligament ({}) speaks version {} of the protocol between domains, and this run's ({}) version \
                  {VERSION}; install the same version everywhere",
                 join.ligament,
@@ -56,7 +58,10 @@ impl Gathering {
         let found = self.expected.iter().position(|one| one.domain == domain);
         let place = found.ok_or_else(|| {
             let last = self.expected.len();
-            format!("the run has no domain {domain}; say with --domain which one this is, from 1 to {last}")
+            fault!(
+                CANNOT_JOIN,
+                "the run has no domain {domain}; say with --domain which one this is, from 1 to {last}"
+            )
         })?;
         join.cores = self.expected[place].cores.unwrap_or(join.cores).max(1);
         self.joined[place].get_or_insert(join);
@@ -101,16 +106,18 @@ impl Gathering {
     }
 
     /// Why the run cannot begin when the time, s, is over.
-    pub fn too_late(&self, seconds: f64) -> String {
+    pub fn too_late(&self, seconds: f64) -> Fault {
         let missing = self.missing();
         let (come, all) = self.count();
         let time = in_seconds(seconds);
         match missing.as_slice() {
-            [one] => format!(
+            [one] => fault!(
+                AGENTS_MISSING,
                 "the agent of {one} has not joined the run within {time} ({come} of {all} came); start it, or give it \
                  more time with --join-timeout"
             ),
-            _ => format!(
+            _ => fault!(
+                AGENTS_MISSING,
                 "the agents of {} have not joined the run within {time} ({come} of {all} came); start them, or give \
                  them more time with --join-timeout",
                 crate::some_of(&missing, 8)

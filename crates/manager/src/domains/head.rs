@@ -4,6 +4,7 @@
 use crate::deadlock::CarrierReport;
 use ligament_agent::domains::{self as words, orders};
 use ligament_agent::{AgentOrder, Exit, Gained, InstanceView, Outcome, Phase, Report};
+use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{from_bytes, Carried, Extent, FromAgent, FromHead, Piece, Seen, Snapshot};
 use ligament_wire::{DomainId, InstanceId, RankId, Ranks};
@@ -138,19 +139,21 @@ impl Head {
     ///
     /// # Errors
     /// Why the run cannot begin.
-    pub fn heard_early(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Result<FromAgent, String> {
+    pub fn heard_early(&mut self, domain: DomainId, bytes: &[u8], now: u64) -> Result<FromAgent, Fault> {
         let message = from_bytes::<FromAgent>(bytes)
             .and_then(|message| self.extent.check(domain, &message).map(|()| message));
-        let Some(member) = self.member(domain) else { return Err(format!("there is no domain {domain}")) };
+        let Some(member) = self.member(domain) else {
+            return Err(fault!(DOMAIN_SENDS_NONSENSE, "there is no domain {domain}"));
+        };
         member.heard = now;
         match message {
-            Ok(FromAgent::Unable(why)) => {
-                Err(format!("the agent on {} (domain {domain}) cannot take part: {why}", member.name))
-            }
+            Ok(FromAgent::Unable(why)) => Err(unable(&member.name, domain, why)),
             Ok(message) => Ok(message),
-            Err(why) => {
-                Err(format!("the agent on {} (domain {domain}) says what makes no sense: {why}", member.name))
-            }
+            Err(why) => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "the agent on {} (domain {domain}) says what makes no sense: {why}",
+                member.name
+            )),
         }
     }
 
@@ -171,7 +174,10 @@ impl Head {
             Ok(message) => message,
             Err(why) => {
                 return self.lose(domain, |name| {
-                    format!("the agent on {name} (domain {domain}) says what makes no sense: {why}")
+                    fault!(
+                        DOMAIN_SENDS_NONSENSE,
+                        "the agent on {name} (domain {domain}) says what makes no sense: {why}"
+                    )
                 })
             }
         };
@@ -187,8 +193,7 @@ impl Head {
                 pieces.into_iter().map(|piece| Doing::Write { domain, piece }).collect()
             }
             FromAgent::Over(ending) => self.over(domain, ending.map(words::told_outcome)),
-            FromAgent::Unable(why) => self
-                .lose(domain, |name| format!("the agent on {name} (domain {domain}) cannot take part: {why}")),
+            FromAgent::Unable(why) => self.lose(domain, |name| unable(name, domain, why)),
             FromAgent::Ready(scratch) => vec![Doing::Ready { domain, scratch }],
             FromAgent::Leaves { files, bytes } => vec![Doing::Leaves { domain, files, bytes }],
             FromAgent::Seen(seen) => vec![Doing::Seen { domain, seen }],
@@ -246,16 +251,18 @@ impl Head {
 
     /// The path to a domain is given up: its agent is gone, and why.
     pub fn lost(&mut self, domain: DomainId, why: &str) -> Vec<Doing> {
-        self.lose(domain, |name| format!("the agent on {name} (domain {domain}) vanished: {why}"))
+        self.lose(domain, |name| {
+            fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) vanished: {why}")
+        })
     }
 
     /// The process of a domain's agent is gone, as who outlived it there says; `how` it ended.
     pub fn gone(&mut self, domain: DomainId, how: &str) -> Vec<Doing> {
-        self.lose(domain, |name| format!("the agent on {name} (domain {domain}) is gone: {how}"))
+        self.lose(domain, |name| fault!(DOMAIN_KILLED, "the agent on {name} (domain {domain}) is gone: {how}"))
     }
 
     /// A domain takes part no more; `why`, of its name, is why the run fails.
-    fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> String) -> Vec<Doing> {
+    fn lose(&mut self, domain: DomainId, why: impl FnOnce(&str) -> Fault) -> Vec<Doing> {
         let Some(member) = self.member(domain).filter(|member| member.stage != Stage::Lost) else {
             return Vec::new();
         };
@@ -273,7 +280,7 @@ impl Head {
         }
         // If it is still there, it is to go.
         let tell = |message| Doing::Tell { domain, bytes: to_bytes(&message) };
-        let mut out = vec![tell(FromHead::Refused(why.clone())), tell(FromHead::Bye)];
+        let mut out = vec![tell(FromHead::Refused(why.with_code())), tell(FromHead::Bye)];
         // Also of one whose instances had ended: what they had sent may not have arrived.
         if !self.released {
             out.push(Doing::Order(AgentOrder::Fail(why)));
@@ -288,7 +295,7 @@ impl Head {
             |member: &RemoteDomain| member.stage != Stage::Lost && now.saturating_sub(member.heard) > patience;
         let silent: Vec<DomainId> =
             self.domains().filter(|(_, member)| silent(member)).map(|(domain, _)| domain).collect();
-        let heard = format!("nothing was heard of it for {} s", self.patience.as_secs());
+        let heard = said!(DOMAIN_VANISHED, "nothing was heard of it for {} s", self.patience.as_secs());
         silent.into_iter().flat_map(|domain| self.lost(domain, &heard)).collect()
     }
 
@@ -399,4 +406,10 @@ fn carrier_of(round: u64, carried: Carried) -> CarrierReport {
 
 fn unseen() -> (InstanceView, bool) {
     (InstanceView { phase: Phase::Waiting, pid: None, speaker: None, status: None }, false)
+}
+
+/// Why a domain takes no part, as its agent says.
+fn unable(name: &str, domain: DomainId, why: String) -> Fault {
+    let why = Fault::heard(why, Code::DOMAIN_VANISHED);
+    fault!(DOMAIN_VANISHED, "the agent on {name} (domain {domain}) cannot take part: {why}").caused_by(&why)
 }

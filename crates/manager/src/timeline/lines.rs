@@ -3,6 +3,7 @@
 
 use super::merge::{Piece, Sums};
 use super::{Activity, Cause};
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -88,7 +89,7 @@ impl Line {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read(text: &str) -> Result<Line, String> {
+    pub fn read(text: &str) -> Result<Line, Fault> {
         let mut words = Words(text.split(' '));
         Ok(match words.next("kind")? {
             "i" => Line::Instance {
@@ -101,7 +102,7 @@ impl Line {
                 let rank = words.number("instance")?;
                 let activity = words.next("activity")?;
                 let activity = Activity::from_name(activity)
-                    .ok_or_else(|| format!("\"{activity}\" is no activity; it is one of message, any, room, slots, memory, send, receive"))?;
+                    .ok_or_else(|| fault!(TIMELINE_DAMAGED, "\"{activity}\" is no activity; it is one of message, any, room, slots, memory, send, receive"))?;
                 let at = words.perhaps("port")?.map(str::to_owned);
                 let peer = words.perhaps_number("peer")?;
                 let peer_port = words.perhaps("port of the peer")?.map(str::to_owned);
@@ -127,7 +128,7 @@ impl Line {
                 let cause = words.perhaps_number("cause")?;
                 let share: u64 = words.number("share")?;
                 if share > length {
-                    return Err(format!("a share of {share} in a period of {length} ns"));
+                    return Err(fault!(TIMELINE_DAMAGED, "a share of {share} in a period of {length} ns"));
                 }
                 let (sums, time) = (words.sums()?, words.time()?);
                 let piece = Piece { gap: 0, length, cause, share, is_period: true, sums, time };
@@ -161,32 +162,36 @@ fn write_piece(rank: RankId, piece: &Piece, out: &mut String) {
 struct Words<'a>(std::str::Split<'a, char>);
 
 impl<'a> Words<'a> {
-    fn next(&mut self, what: &str) -> Result<&'a str, String> {
+    fn next(&mut self, what: &str) -> Result<&'a str, Fault> {
         let word = self.0.next().filter(|word| !word.is_empty());
-        let word = word.ok_or_else(|| format!("the {what} is missing"))?;
+        let word = word.ok_or_else(|| fault!(TIMELINE_DAMAGED, "the {what} is missing"))?;
         // It may be shown on a terminal.
         match word.contains(char::is_control) {
-            true => Err(format!("the {what} has characters that no name has")),
+            true => Err(fault!(TIMELINE_DAMAGED, "the {what} has characters that no name has")),
             false => Ok(word),
         }
     }
 
-    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, String> {
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, Fault> {
         let word = self.next(what)?;
-        word.parse().map_err(|_| format!("the {what} is \"{}\", which is no such number", shortened(word)))
+        word.parse().map_err(|_| {
+            fault!(TIMELINE_DAMAGED, "the {what} is \"{}\", which is no such number", shortened(word))
+        })
     }
 
-    fn perhaps(&mut self, what: &str) -> Result<Option<&'a str>, String> {
+    fn perhaps(&mut self, what: &str) -> Result<Option<&'a str>, Fault> {
         Ok(Some(self.next(what)?).filter(|&word| word != "-"))
     }
 
-    fn perhaps_number<T: std::str::FromStr>(&mut self, what: &str) -> Result<Option<T>, String> {
+    fn perhaps_number<T: std::str::FromStr>(&mut self, what: &str) -> Result<Option<T>, Fault> {
         let Some(word) = self.perhaps(what)? else { return Ok(None) };
         let number = word.parse().map(Some);
-        number.map_err(|_| format!("the {what} is \"{}\", which is no such number", shortened(word)))
+        number.map_err(|_| {
+            fault!(TIMELINE_DAMAGED, "the {what} is \"{}\", which is no such number", shortened(word))
+        })
     }
 
-    fn sums(&mut self) -> Result<Sums, String> {
+    fn sums(&mut self) -> Result<Sums, Fault> {
         let mut values = [0; Sums::FIELDS];
         for value in &mut values {
             *value = self.number("count")?;
@@ -194,7 +199,7 @@ impl<'a> Words<'a> {
         Ok(Sums::from_values(values))
     }
 
-    fn time(&mut self) -> Result<Option<f64>, String> {
+    fn time(&mut self) -> Result<Option<f64>, Fault> {
         self.perhaps_number("model time")
     }
 }

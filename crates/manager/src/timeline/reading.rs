@@ -5,6 +5,7 @@ use super::lines::{Line, FAMILY, MAGIC};
 use super::merge::{Piece, Sums};
 use super::Cause;
 use crate::directory::RunDirectory;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::RankId;
 use std::path::Path;
 
@@ -76,23 +77,28 @@ impl Timeline {
     ///
     /// # Errors
     /// There is none, or it is damaged: file, line, and what is wrong.
-    pub fn of(run: &RunDirectory) -> Result<Timeline, String> {
+    pub fn of(run: &RunDirectory) -> Result<Timeline, Fault> {
         let path = run.timeline();
         let wrong = |error: std::io::Error| {
             match error.kind() {
-            std::io::ErrorKind::NotFound => format!(
+            std::io::ErrorKind::NotFound => fault!(
+                NO_TIMELINE,
                 "the run {} has no timeline ({}): its model says \"timeline: 0\" under \"ligament:\", or it was made by \
                  an older version",
                 run.name(),
                 path.display()
             ),
-            std::io::ErrorKind::InvalidData => format!("{}: it is not text; it is damaged", path.display()),
-            _ => format!("{}: {error}", path.display()),
+            std::io::ErrorKind::InvalidData => fault!(TIMELINE_DAMAGED, "{}: it is not text; it is damaged", path.display()),
+            _ => fault!(TIMELINE_DAMAGED, "{}: {error}", path.display()),
         }
         };
         let len = std::fs::metadata(&path).map_err(wrong)?.len();
         if len > LONGEST {
-            return Err(format!("{} has {len} bytes; that is no timeline of a run", path.display()));
+            return Err(fault!(
+                TIMELINE_DAMAGED,
+                "{} has {len} bytes; that is no timeline of a run",
+                path.display()
+            ));
         }
         let text = ligament_model::read_text(&path).map_err(wrong)?;
         Timeline::read(&text, &path)
@@ -102,8 +108,8 @@ impl Timeline {
     ///
     /// # Errors
     /// As `of`.
-    pub fn read(text: &str, path: &Path) -> Result<Timeline, String> {
-        let at = |line: usize, what: &str| format!("{}:{line}: {what}", path.display());
+    pub fn read(text: &str, path: &Path) -> Result<Timeline, Fault> {
+        let at = |line: usize, what: Fault| what.told(|what| format!("{}:{line}: {what}", path.display()));
         // The last line may be one that is being written, or that was when the run was killed.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let mut lines = whole.lines().enumerate().map(|(i, line)| (i + 1, line));
@@ -113,7 +119,8 @@ impl Timeline {
                 let version: String = other[FAMILY.len()..].chars().take(20).collect();
                 return Err(at(
                     1,
-                    &format!(
+                    fault!(
+                        TIMELINE_NEWER,
                         "it is of version {version}, and this is Ligament {}, which reads version 1; \
                     use the Ligament that made it",
                         env!("CARGO_PKG_VERSION")
@@ -123,37 +130,44 @@ impl Timeline {
             _ => {
                 return Err(at(
                     1,
-                    &format!("it does not begin with \"{MAGIC}\": it is no timeline, or it is damaged"),
+                    fault!(
+                        TIMELINE_DAMAGED,
+                        "it does not begin with \"{MAGIC}\": it is no timeline, or it is damaged"
+                    ),
                 ))
             }
         }
         let header = lines.next().map_or("", |(_, text)| text);
-        let header: Header =
-            serde_json::from_str(header).map_err(|error| at(2, &format!("the header is damaged: {error}")))?;
+        let header: Header = serde_json::from_str(header)
+            .map_err(|error| at(2, fault!(TIMELINE_DAMAGED, "the header is damaged: {error}")))?;
         let mut timeline = Timeline { header, lanes: Vec::new(), causes: Vec::new(), totals: Vec::new() };
         for (number, text) in lines {
             let added = Line::read(text).and_then(|line| timeline.add(line));
-            added.map_err(|why| at(number, &format!("{why}; the file is damaged")))?;
+            added.map_err(|why| at(number, fault!(TIMELINE_DAMAGED, "{why}; the file is damaged")))?;
         }
         Ok(timeline)
     }
 
-    fn lane(&mut self, rank: RankId) -> Result<&mut Lane, String> {
+    fn lane(&mut self, rank: RankId) -> Result<&mut Lane, Fault> {
         let there = self.lanes.len();
-        self.lanes.get_mut(rank.index()).ok_or_else(|| format!("instance {rank} of {there}"))
+        self.lanes.get_mut(rank.index()).ok_or_else(|| fault!(TIMELINE_DAMAGED, "instance {rank} of {there}"))
     }
 
-    fn add(&mut self, line: Line) -> Result<(), String> {
+    fn add(&mut self, line: Line) -> Result<(), Fault> {
         match line {
             Line::Instance { number, component, name } => {
                 if number.index() != self.lanes.len() {
-                    return Err(format!("instance {number} where {} was due", self.lanes.len()));
+                    return Err(fault!(
+                        TIMELINE_DAMAGED,
+                        "instance {number} where {} was due",
+                        self.lanes.len()
+                    ));
                 }
                 self.lanes.push(Lane { name, component, ..Lane::default() });
             }
             Line::Cause { number, cause } => {
                 if number as usize != self.causes.len() {
-                    return Err(format!("cause {number} where {} was due", self.causes.len()));
+                    return Err(fault!(TIMELINE_DAMAGED, "cause {number} where {} was due", self.causes.len()));
                 }
                 self.lane(cause.rank)?;
                 if let Some(peer) = cause.peer {
@@ -165,15 +179,17 @@ impl Timeline {
             Line::Begins { rank, at } => {
                 let lane = self.lane(rank)?;
                 if lane.began.replace(at).is_some() {
-                    return Err(format!("instance {rank} begins twice"));
+                    return Err(fault!(TIMELINE_DAMAGED, "instance {rank} begins twice"));
                 }
             }
             Line::Ends { rank, at, how } => self.lane(rank)?.ended = Some((at, how)),
             Line::Piece { rank, piece } => self.add_piece(rank, &piece)?,
             Line::Total { cause, ns, count } => {
                 let there = self.totals.len();
-                let total =
-                    self.totals.get_mut(cause as usize).ok_or_else(|| format!("cause {cause} of {there}"))?;
+                let total = self
+                    .totals
+                    .get_mut(cause as usize)
+                    .ok_or_else(|| fault!(TIMELINE_DAMAGED, "cause {cause} of {there}"))?;
                 *total = (total.0.saturating_add(ns), total.1.saturating_add(count));
             }
             Line::Unknown => {}
@@ -181,21 +197,28 @@ impl Timeline {
         Ok(())
     }
 
-    fn add_piece(&mut self, rank: RankId, piece: &Piece) -> Result<(), String> {
+    fn add_piece(&mut self, rank: RankId, piece: &Piece) -> Result<(), Fault> {
         let causes = self.causes.len();
         if let Some(cause) = piece.cause {
-            let known = self.causes.get(cause as usize).ok_or_else(|| format!("cause {cause} of {causes}"))?;
+            let known = self
+                .causes
+                .get(cause as usize)
+                .ok_or_else(|| fault!(TIMELINE_DAMAGED, "cause {cause} of {causes}"))?;
             if known.rank != rank {
-                return Err(format!("cause {cause} is one of instance {}, not of {rank}", known.rank));
+                return Err(fault!(
+                    TIMELINE_DAMAGED,
+                    "cause {cause} is one of instance {}, not of {rank}",
+                    known.rank
+                ));
             }
         }
         let lane = self.lane(rank)?;
         if lane.began.is_none() {
-            return Err(format!("instance {rank} has not begun"));
+            return Err(fault!(TIMELINE_DAMAGED, "instance {rank} has not begun"));
         }
         let from = lane.end();
-        let begin = from.checked_add(piece.gap).ok_or("it is too far in the future")?;
-        let end = begin.checked_add(piece.length).ok_or("it is too far in the future")?;
+        let begin = from.checked_add(piece.gap).ok_or_else(too_far)?;
+        let end = begin.checked_add(piece.length).ok_or_else(too_far)?;
         lane.sums = lane.sums.plus(&piece.sums);
         let Piece { cause, share, is_period, sums, time, .. } = *piece;
         lane.spans.push(Span { from, begin, end, cause, share, is_period, sums, time });
@@ -211,4 +234,8 @@ impl Timeline {
     pub fn peer_name(&self, cause: &Cause) -> &str {
         cause.peer.map_or("others", |peer| &self.lanes[peer.index()].name)
     }
+}
+
+fn too_far() -> Fault {
+    fault!(TIMELINE_DAMAGED, "it is too far in the future")
 }

@@ -6,6 +6,7 @@ use super::merge::{Merger, Piece, Sums};
 use super::{Activity, Cause};
 use crate::directory::{write_whole, RunDirectory};
 use crate::names::Names;
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::{EndpointId, RankId};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -123,7 +124,7 @@ impl Recording {
         instances: &[(String, String)],
         limit: u64,
         now: u64,
-    ) -> Result<Recording, String> {
+    ) -> Result<Recording, Fault> {
         let mut text = beginning(&header);
         for (number, (component, name)) in instances.iter().enumerate() {
             let line =
@@ -315,12 +316,13 @@ impl Recording {
     ///
     /// # Errors
     /// What the system says, with the path. What was not written is lost, and the file may end within a line.
-    pub fn write(&mut self) -> Result<(), String> {
+    pub fn write(&mut self) -> Result<(), Fault> {
         let text = std::mem::take(&mut self.text);
         if text.is_empty() {
             return Ok(());
         }
-        let wrong = |error| format!("{} cannot be written: {error}", self.path.display());
+        let wrong =
+            |error| fault!(RUN_DIRECTORY_UNWRITABLE, "{} cannot be written: {error}", self.path.display());
         self.file.write_all(text.as_bytes()).map_err(wrong)?;
         self.bytes += text.len() as u64;
         if self.bytes > self.limit {
@@ -332,8 +334,9 @@ impl Recording {
     }
 
     /// Doubles the resolution, at least, until the file has half the size that it may have.
-    fn make_coarser(&mut self) -> Result<(), String> {
-        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", self.path.display());
+    fn make_coarser(&mut self) -> Result<(), Fault> {
+        let wrong =
+            |error: &dyn std::fmt::Display| fault!(TIMELINE_STOPPED, "{}: {error}", self.path.display());
         let mut text = std::fs::read_to_string(&self.path).map_err(|error| wrong(&error))?;
         while text.len() as u64 > self.wanted / 2 && self.header.resolution < LAST_RESOLUTION {
             self.header.resolution = (self.header.resolution * 2).max(FIRST_RESOLUTION);
@@ -347,9 +350,9 @@ impl Recording {
     }
 }
 
-fn to_append(path: &PathBuf) -> Result<File, String> {
+fn to_append(path: &PathBuf) -> Result<File, Fault> {
     let opened = OpenOptions::new().append(true).open(path);
-    opened.map_err(|error| format!("{} cannot be opened: {error}", path.display()))
+    opened.map_err(|error| fault!(TIMELINE_STOPPED, "{} cannot be opened: {error}", path.display()))
 }
 
 fn beginning(header: &Header) -> String {
@@ -397,13 +400,13 @@ fn cause(rank: RankId, what: What, names: &impl Names) -> Cause {
 }
 
 /// The same timeline with the header's resolution.
-fn coarser(text: &str, header: &Header) -> Result<String, String> {
+fn coarser(text: &str, header: &Header) -> Result<String, Fault> {
     let mut out = beginning(header);
     let mut mergers: HashMap<RankId, Merger> = HashMap::new();
     let mut totals: HashMap<u32, (u64, u64)> = HashMap::new();
     let mut ends = String::new();
     for (number, text) in text.lines().enumerate().skip(2) {
-        match Line::read(text).map_err(|why| format!("line {}: {why}", number + 1))? {
+        match Line::read(text).map_err(|why| why.told(|why| format!("line {}: {why}", number + 1)))? {
             Line::Piece { rank, piece } => {
                 let write = &mut |piece| Line::Piece { rank, piece }.write(&mut out);
                 mergers.entry(rank).or_default().push(piece, header.resolution, write);

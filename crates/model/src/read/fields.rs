@@ -3,6 +3,7 @@
 use crate::identity::{Identifier, Reference};
 use crate::problem::{nearest, At, Problem};
 use crate::yaml::{key_text, Kind, Node};
+use ligament_catalogue::Code;
 use std::collections::HashMap;
 
 /// Collects problems while a document is read.
@@ -30,13 +31,7 @@ impl<'a> Fields<'a> {
 
 impl Reader {
     /// Notes an error.
-    pub fn error(
-        &mut self,
-        code: &'static str,
-        at: &At,
-        message: impl Into<String>,
-        advice: impl Into<String>,
-    ) {
+    pub fn error(&mut self, code: Code, at: &At, message: impl Into<String>, advice: impl Into<String>) {
         self.problems.push(Problem::error(code, at, message, advice));
     }
 
@@ -47,7 +42,7 @@ impl Reader {
             Kind::Null => &[],
             _ => {
                 self.error(
-                    "wrong-type",
+                    Code::WRONG_TYPE,
                     &node.at,
                     format!("{what} must be a mapping (\"key: value\" lines), and this is {}", node.describe()),
                     "write the keys on lines of their own, indented, each with a colon after it",
@@ -85,7 +80,7 @@ impl Reader {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => format!("remove it, or use one of: {}", known.join(", ")),
         };
-        self.error("unknown-key", at, format!("{what} has no key \"{name}\""), advice);
+        self.error(Code::UNKNOWN_KEY, at, format!("{what} has no key \"{name}\""), advice);
         alike.filter(|_| other.is_none()).map(str::to_owned)
     }
 
@@ -94,7 +89,7 @@ impl Reader {
         let text = key_text(key);
         if text.is_none() {
             self.error(
-                "bad-key",
+                Code::BAD_KEY,
                 &key.at,
                 format!("a key must be a name, and this is {}", key.describe()),
                 "write a name before the colon",
@@ -105,7 +100,7 @@ impl Reader {
 
     fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str, advice: &str) {
         self.error(
-            "wrong-type",
+            Code::WRONG_TYPE,
             &node.at,
             format!("{what} must be {wanted}, and this is {}", node.describe()),
             advice,
@@ -196,7 +191,7 @@ impl Reader {
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => format!("use one of: {}", names.join(", ")),
             };
-            self.error("unknown-word", &node.at, format!("{what} cannot be \"{text}\""), advice);
+            self.error(Code::UNKNOWN_WORD, &node.at, format!("{what} cannot be \"{text}\""), advice);
         }
         value
     }
@@ -213,7 +208,7 @@ impl Reader {
             Ok(reference) => Some(reference),
             Err(error) => {
                 self.error(
-                    "bad-name",
+                    Code::BAD_NAME,
                     at,
                     format!("{what} {error}"),
                     "write a name such as macro or city.macro",
@@ -232,7 +227,7 @@ impl Reader {
                     true => format!("write {}", text.replace(['-', ' '], "_")),
                     false => "use letters, digits and underscores, beginning with a letter".to_owned(),
                 };
-                self.error("bad-name", at, format!("{what} {error}"), advice);
+                self.error(Code::BAD_NAME, at, format!("{what} {error}"), advice);
                 None
             }
         }

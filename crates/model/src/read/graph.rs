@@ -6,6 +6,7 @@ use crate::graph::*;
 use crate::identity::{Part, Reference};
 use crate::problem::At;
 use crate::yaml::{Kind, Node};
+use ligament_catalogue::{fault, Code};
 
 const MODEL_V01: &[&str] = &["name", "components", "conduits"];
 const MODEL_V02: &[&str] =
@@ -18,7 +19,7 @@ impl Reader {
     pub(super) fn model_v01(&mut self, node: &Node, out: &mut Configuration) {
         let map = self.mapping(node, "the model", MODEL_V01);
         let Some(name) = map.get("name") else {
-            self.error("missing-key", &node.at, "the model has no name", "add \"name: my_model\"");
+            self.error(Code::MISSING_KEY, &node.at, "the model has no name", "add \"name: my_model\"");
             return;
         };
         let Some(name) = self
@@ -90,7 +91,7 @@ impl Reader {
                         }
                         None if pairs.is_empty() => {}
                         None => self.error(
-                            "missing-key",
+                            Code::MISSING_KEY,
                             &item.at,
                             format!("this {singular} has no name"),
                             "add \"name: …\" to it",
@@ -113,7 +114,7 @@ impl Reader {
 
     pub(super) fn duplicate(&mut self, what: &str, name: &Reference, at: &At) {
         self.error(
-            "duplicate-name",
+            Code::DUPLICATE_NAME,
             at,
             format!("a second {what} is named \"{name}\""),
             "give each its own name",
@@ -125,7 +126,7 @@ impl Reader {
             let Some(name) = self.reference_from(&name, &at, "the component's name") else { continue };
             if name.parts().iter().any(|p| matches!(p, Part::Index(_))) {
                 self.error(
-                    "bad-name",
+                    Code::BAD_NAME,
                     &at,
                     format!("the component's name \"{name}\" has an index in square brackets"),
                     "remove it, and write \"multiplicity: n\" to have n instances",
@@ -146,7 +147,7 @@ impl Reader {
         if let Kind::Str(text) = &body.kind {
             if !v01 {
                 self.error(
-                    "wrong-type",
+                    Code::WRONG_TYPE,
                     &body.at,
                     format!("the component \"{}\" must be a mapping", component.name),
                     format!("write {{implementation: {text}, ports: {{…}}}}; only v0.1 allows the bare name"),
@@ -214,7 +215,7 @@ impl Reader {
                      (receives in the loop) and o_f (sends at the end)"
                 .to_owned(),
         };
-        self.error("unknown-operator", at, format!("there is no operator \"{name}\""), advice);
+        self.error(Code::UNKNOWN_OPERATOR, at, fault!(BAD_ARGUMENT, "there is no operator \"{name}\""), advice);
         meant.and_then(Operator::from_name)
     }
 
@@ -223,7 +224,7 @@ impl Reader {
             Ok(t) if t.parts().iter().all(|p| p.len() == 1) => t,
             Ok(_) => {
                 self.error(
-                    "bad-name",
+                    Code::BAD_NAME,
                     &key.at,
                     format!("the timeline \"{name}\" has a period in its name"),
                     "use names without periods, with colons between them",
@@ -231,7 +232,12 @@ impl Reader {
                 return;
             }
             Err(error) => {
-                self.error("bad-name", &key.at, format!("the timeline {error}"), "write a name such as coarse");
+                self.error(
+                    Code::BAD_NAME,
+                    &key.at,
+                    format!("the timeline {error}"),
+                    "write a name such as coarse",
+                );
                 return;
             }
         };
@@ -240,7 +246,7 @@ impl Reader {
                 Some("o_i") => self.add_ports(Operator::OI, list, &timeline, ports),
                 Some("s") => self.add_ports(Operator::S, list, &timeline, ports),
                 Some(other) => self.error(
-                    "unknown-operator",
+                    Code::UNKNOWN_OPERATOR,
                     &operator.at,
                     format!("a timeline cannot have ports of \"{other}\""),
                     "only o_i and s ports can be on a timeline of their own",
@@ -264,7 +270,7 @@ impl Reader {
         for (text, at) in names {
             if let Some(stem) = text.strip_suffix("[]") {
                 self.error(
-                    "bad-name",
+                    Code::BAD_NAME,
                     &at,
                     format!("the port \"{text}\" is written with brackets"),
                     format!("write {stem}; that it has slots follows from the multiplicity of its peer"),
@@ -274,7 +280,7 @@ impl Reader {
             let Some(name) = self.identifier_from(&text, &at, "the port") else { continue };
             if ports.contains_key(&name) {
                 self.error(
-                    "duplicate-port",
+                    Code::DUPLICATE_PORT,
                     &at,
                     format!("the port \"{name}\" is declared twice"),
                     "give each port its own name",
@@ -297,7 +303,7 @@ impl Reader {
                             self.conduit(sender, receiver, filters, model);
                         }
                         _ => self.error(
-                            "missing-key",
+                            Code::MISSING_KEY,
                             &item.at,
                             "this conduit lacks its sender or its receiver",
                             "write it as \"sender.port: receiver.port\"",
@@ -326,7 +332,7 @@ impl Reader {
             Kind::Seq(items) => items.as_slice(),
             Kind::Null => {
                 self.error(
-                    "missing-value",
+                    Code::MISSING_VALUE,
                     &receiver.at,
                     format!("the conduit from {from} leads nowhere"),
                     "write the receiver after the colon, as \"receiver.port\"",
@@ -339,7 +345,7 @@ impl Reader {
             let Some(text) = self.text(receiver, "the receiver") else { continue };
             let words: Vec<&str> = text.split_whitespace().collect();
             let Some((last, before)) = words.split_last() else {
-                self.error("bad-name", &receiver.at, "the receiver is empty", "write \"component.port\"");
+                self.error(Code::BAD_NAME, &receiver.at, "the receiver is empty", "write \"component.port\"");
                 continue;
             };
             let Some(to) = self.end_from(last, &receiver.at, "the receiver") else { continue };
@@ -367,12 +373,12 @@ impl Reader {
                     Some(meant) => format!("did you mean \"{meant}\"?"),
                     None => "the filters are last, repeat and pad".to_owned(),
                 };
-                self.error("unknown-filter", &at, format!("there is no conduit filter \"{word}\""), advice);
+                self.error(Code::UNKNOWN_FILTER, &at, format!("there is no conduit filter \"{word}\""), advice);
                 continue;
             };
             if let Some(before) = filters.last().filter(|f| !f.may_precede(filter)) {
                 self.error(
-                    "filter-order",
+                    Code::FILTER_ORDER,
                     &at,
                     format!("the filter \"{}\" stands before \"{word}\"", before.name()),
                     "put them in the order last, repeat, pad",
@@ -399,14 +405,14 @@ impl Reader {
                     ),
                     false => "write it as component.port".to_owned(),
                 };
-                self.error("bad-conduit", at, format!("{what} of a conduit {error}"), advice);
+                self.error(Code::BAD_CONDUIT, at, format!("{what} of a conduit {error}"), advice);
                 return None;
             }
         };
         let within = reference.parts().iter().rev().skip(1).any(|p| matches!(p, Part::Index(_)));
         if within {
             self.error(
-                "bad-conduit",
+                Code::BAD_CONDUIT,
                 at,
                 format!("{what} \"{reference}\" has an index that is not at its end, or more than one"),
                 "write component.port, or component.port[slot] for one slot of a vector port",
@@ -431,7 +437,7 @@ impl Reader {
                 match Timeline::new(&text) {
                     Ok(timeline) => timelines.push(timeline),
                     Err(error) => self.error(
-                        "bad-name",
+                        Code::BAD_NAME,
                         &at,
                         format!("the timeline {error}"),
                         "write component names with colons between them",

@@ -11,6 +11,7 @@ use crate::identity::Reference;
 use crate::problem::{nearest, At, Problem, Problems};
 use crate::yaml::{self, Kind, Node};
 pub use fields::{Fields, Reader, TextOrList};
+use ligament_catalogue::{fault, Code};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -163,7 +164,7 @@ pub fn read_file(path: &Path) -> ReadResult {
                     .count();
                 let at = At { file: Some(name.into()), line: line as u32 + 1, column: 1 };
                 failed(Problem::error(
-                    "not-utf8",
+                    Code::NOT_UTF8,
                     &at,
                     "this line is not valid UTF-8 text",
                     "save the file as UTF-8; make sure that it is a model file",
@@ -174,15 +175,15 @@ pub fn read_file(path: &Path) -> ReadResult {
             let at = At { file: Some(name.into()), line: 0, column: 0 };
             failed(match error.kind() {
                 io::ErrorKind::FileTooLarge => Problem::error(
-                    "file-too-large",
+                    Code::FILE_TOO_LARGE,
                     &at,
-                    format!("the file cannot be read: {error}"),
+                    fault!(RUN_UNREADABLE, "the file cannot be read: {error}"),
                     "split it into several files, or build the model in a script",
                 ),
                 _ => Problem::error(
-                    "cannot-read-file",
+                    Code::CANNOT_READ_FILE,
                     &at,
-                    format!("the file cannot be read: {error}"),
+                    fault!(RUN_UNREADABLE, "the file cannot be read: {error}"),
                     unreadable(path, &error),
                 ),
             })
@@ -216,7 +217,7 @@ impl Reader {
                 Kind::Null => "the file is empty".to_owned(),
                 _ => format!("a model file is a mapping of keys to values, and this is {}", root.describe()),
             };
-            self.error("not-a-model", &root.at, message, "begin it with \"ymmsl_version: v0.2\"");
+            self.error(Code::NOT_A_MODEL, &root.at, message, "begin it with \"ymmsl_version: v0.2\"");
             return Version::default();
         }
         let version = self.version(root);
@@ -292,7 +293,7 @@ impl Reader {
                 .any(|k| nearest(&k, ["ymmsl_version"]).is_some());
             if !misspelt {
                 self.error(
-                    "missing-version",
+                    Code::MISSING_VERSION,
                     &root.at,
                     "the file does not say which version of yMMSL it is written in",
                     format!("add \"ymmsl_version: {}\" as its first line", guess.name()),
@@ -305,7 +306,7 @@ impl Reader {
             Kind::Str(text) if text == "v0.2" => Version::V02,
             _ => {
                 self.error(
-                    "unknown-version",
+                    Code::UNKNOWN_VERSION,
                     &node.at,
                     format!("the version of yMMSL cannot be {}", node.describe()),
                     "write v0.1 or v0.2",
@@ -320,7 +321,7 @@ impl Reader {
         let reference = self.reference(node, what)?;
         if reference.parts().iter().any(|p| matches!(p, crate::Part::Index(_))) {
             self.error(
-                "bad-name",
+                Code::BAD_NAME,
                 &node.at,
                 format!("{what} \"{reference}\" has an index in square brackets"),
                 "remove the index",

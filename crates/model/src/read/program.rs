@@ -8,6 +8,7 @@ use crate::program::*;
 use crate::settings::{SettingType, SupportedSetting};
 use crate::yaml::{key_text, Kind, Node};
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 
 const V01: &[&str] = &[
     "name",
@@ -158,7 +159,7 @@ impl Reader {
                 .collect();
             if !beside.is_empty() {
                 self.error(
-                    "script-and-more",
+                    Code::SCRIPT_AND_MORE,
                     &program.at,
                     format!("{what} has a script, and {} beside it", beside.join(", ")),
                     "do these things in the script, or replace the script by an executable",
@@ -166,7 +167,7 @@ impl Reader {
             }
         } else if map.get("executable").is_none() && program.execution_model != ExecutionModel::Manual {
             self.error(
-                "nothing-to-start",
+                Code::NOTHING_TO_START,
                 &program.at,
                 format!("{what} has neither an executable nor a script"),
                 "add \"executable: /path/to/program\"",
@@ -198,7 +199,7 @@ impl Reader {
                 Some(node) => self.supported_short(node, what),
                 None => {
                     self.error(
-                        "missing-key",
+                        Code::MISSING_KEY,
                         &body.at,
                         format!("{what} is missing"),
                         format!("add \"type: …\", one of {}", SettingType::NAMES.join(", ")),
@@ -238,7 +239,7 @@ impl Reader {
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => format!("use one of: {}", SettingType::NAMES.join(", ")),
             };
-            self.error("unknown-type", at, format!("{what} cannot be \"{text}\""), advice);
+            self.error(Code::UNKNOWN_TYPE, at, format!("{what} cannot be \"{text}\""), advice);
         }
         found
     }
@@ -274,7 +275,7 @@ impl Reader {
                         several => format!("{what} cannot be given by {}", several.join(" and ")),
                     };
                     self.error(
-                        "bad-resources",
+                        Code::BAD_RESOURCES,
                         &at,
                         message,
                         "give \"threads: n\", or \"mpi_processes: n\", or \"nodes: n\" with \

@@ -9,6 +9,7 @@ use crate::problem::At;
 use crate::settings::SettingValue;
 use crate::yaml::{Kind, Node};
 use indexmap::IndexMap;
+use ligament_catalogue::Code;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ impl Reader {
     pub(super) fn imports(&mut self, node: &Node, out: &mut Configuration) {
         let Kind::Seq(items) = &node.kind else {
             self.error(
-                "wrong-type",
+                Code::WRONG_TYPE,
                 &node.at,
                 format!("imports must be a list, and this is {}", node.describe()),
                 "write \"- from module import implementation name\", a line for each",
@@ -35,7 +36,7 @@ impl Reader {
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["from", module, "import", kind, name] = words.as_slice() else {
             self.error(
-                "bad-import",
+                Code::BAD_IMPORT,
                 &node.at,
                 format!("the import \"{text}\" cannot be understood"),
                 "write it as \"from module import implementation name\"",
@@ -44,7 +45,7 @@ impl Reader {
         };
         if !kind.eq_ignore_ascii_case("implementation") {
             self.error(
-                "bad-import",
+                Code::BAD_IMPORT,
                 &node.at,
                 format!("a \"{kind}\" cannot be imported"),
                 "programs and models are both imported with the word \"implementation\"",
@@ -54,7 +55,7 @@ impl Reader {
         let module = self.reference_from(module, &node.at, "the module's name")?;
         let name = self.identifier_from(name, &node.at, "the name to import")?;
         if module.parts().iter().any(|p| matches!(p, Part::Index(_))) {
-            self.error("bad-import", &node.at, "a module's name has no index", "remove the brackets");
+            self.error(Code::BAD_IMPORT, &node.at, "a module's name has no index", "remove the brackets");
             return None;
         }
         Some(Import { module, name, at: node.at.clone() })
@@ -65,7 +66,7 @@ impl Reader {
             let Some(path) = self.plain_reference(key, "the component's path") else { continue };
             if path.len() < 2 {
                 self.error(
-                    "bad-custom-implementation",
+                    Code::BAD_CUSTOM_IMPLEMENTATION,
                     &key.at,
                     format!("\"{path}\" names a model, not a component"),
                     "write model.component, with the model's name first",
@@ -90,7 +91,7 @@ impl Reader {
                 Ok(value) => out.settings.set_at(name, value, key.at.clone()),
                 Err((message, advice)) => {
                     let at = if value.at.line > 0 { &value.at } else { &key.at };
-                    self.error("bad-setting", at, format!("the setting \"{name}\": {message}"), advice);
+                    self.error(Code::BAD_SETTING, at, format!("the setting \"{name}\": {message}"), advice);
                 }
             }
         }
@@ -114,7 +115,7 @@ impl Reader {
             Kind::Seq(items) => items.iter().filter_map(|item| self.rule(item)).collect(),
             _ => {
                 self.error(
-                    "wrong-type",
+                    Code::WRONG_TYPE,
                     &node.at,
                     format!("checkpoint rules must be a list, and this is {}", node.describe()),
                     "put a \"- \" before each rule",
@@ -129,7 +130,7 @@ impl Reader {
         if let Some(at) = map.get("at") {
             if map.get("every").is_some() {
                 self.error(
-                    "bad-checkpoint",
+                    Code::BAD_CHECKPOINT,
                     &node.at,
                     "this rule has both \"at\" and \"every\"",
                     "make two rules of it",
@@ -149,7 +150,7 @@ impl Reader {
         let (every, start, stop) = (number("every"), number("start"), number("stop"));
         let Some(every) = every.filter(|e| *e > 0.0) else {
             self.error(
-                "bad-checkpoint",
+                Code::BAD_CHECKPOINT,
                 &node.at,
                 "this rule needs an \"every\" above zero, or an \"at\"",
                 "write \"every: 10\" or \"at: [10, 20]\"",
@@ -158,7 +159,7 @@ impl Reader {
         };
         if matches!((start, stop), (Some(start), Some(stop)) if start > stop) {
             self.error(
-                "bad-checkpoint",
+                Code::BAD_CHECKPOINT,
                 &node.at,
                 "this rule stops before it starts",
                 "exchange start and stop",
@@ -264,7 +265,7 @@ impl Reader {
                         "\"{name}\" is placed in the domain \"{domain}\" here, and in \"{}\" in line {}",
                         earlier.domain, earlier.at.line
                     );
-                    self.error("placed-twice", &at, message, "remove one of them");
+                    self.error(Code::PLACED_TWICE, &at, message, "remove one of them");
                 }
                 place.insert(name, InDomain { domain: domain.clone(), at });
             }
@@ -311,7 +312,7 @@ impl Reader {
                 let message =
                     format!("the input \"{source}\" of {whose} cannot be called \"{name}\" where {whose} runs");
                 self.error(
-                    "bad-input-name",
+                    Code::BAD_INPUT_NAME,
                     at,
                     message,
                     "write \"name: file\", with a name below that directory",
@@ -323,7 +324,7 @@ impl Reader {
                     let message =
                         format!("\"{other}\" and \"{source}\" would both be \"{name}\" where {whose} runs");
                     self.error(
-                        "staged-twice",
+                        Code::STAGED_TWICE,
                         at,
                         message,
                         "write \"name: file\" for each, with different names",
@@ -378,7 +379,7 @@ impl Reader {
         };
         if bytes.is_none() {
             self.error(
-                "bad-size",
+                Code::BAD_SIZE,
                 &node.at,
                 format!("{what} must be a number of bytes, and this is {}", node.describe()),
                 "write for example 64 MiB or 4 GiB",

@@ -8,6 +8,7 @@ use crate::incoming::Incoming;
 use crate::outgoing::StreamWriter;
 use crate::peer::{Standing, Stream};
 use crate::{socket, Event, Nanos, StreamId};
+use ligament_catalogue::{fault, Code, Fault};
 use rustix::event::epoll::{self, EventFlags};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -49,15 +50,18 @@ impl Net {
                     self.watch(guest.connection.socket(), token, ALL);
                     self.guests.insert(token, guest);
                 }
-                Err(error) => self.not_dialled(line, address, &error.to_string(), now),
+                Err(error) => {
+                    let why = Fault::new(Code::PATH_GIVEN_UP, error.to_string());
+                    self.not_dialled(line, address, why, now);
+                }
             }
         }
     }
 
-    fn not_dialled(&mut self, line: Line, address: SocketAddr, why: &str, now: Nanos) {
+    fn not_dialled(&mut self, line: Line, address: SocketAddr, why: Fault, now: Nanos) {
         let tuning = self.tuning;
         let peer = self.peer(line.domain);
-        peer.trouble = format!("{address}: {why}");
+        peer.trouble = why.told(|why| format!("{address}: {why}"));
         peer.not_dialled(line.stream, &tuning, now);
     }
 
@@ -117,13 +121,14 @@ impl Net {
         // Tokens grow: the smaller one came first.
         let first = machines.into_values().max_by_key(|&(count, token)| (count, Reverse(token)));
         if let Some((_, token)) = first {
-            self.turn_away(token, "too many have come that do not say who they are", 0);
+            let why = fault!(NOT_LET_IN, "too many have come that do not say who they are");
+            self.turn_away(token, why, 0);
         }
     }
 
     /// Closes guests whose time is up.
     pub(super) fn dismiss_late_guests(&mut self, now: Nanos) {
-        let late: Vec<(u64, &str)> = self
+        let late: Vec<(u64, Fault)> = self
             .guests
             .iter()
             .filter(|(_, guest)| guest.deadline <= now)
@@ -135,7 +140,7 @@ impl Net {
     }
 
     /// Closes a connection that does not become a stream, without saying anything to it.
-    fn turn_away(&mut self, token: u64, why: &str, now: Nanos) {
+    fn turn_away(&mut self, token: u64, why: Fault, now: Nanos) {
         self.owners.remove(&token);
         let Some(guest) = self.guests.remove(&token) else { return };
         match guest.line() {
@@ -186,29 +191,30 @@ impl Net {
                 Err(why) => Err(why),
             };
             if let Err(why) = outcome {
-                self.turn_away(token, &why, now);
+                self.turn_away(token, why, now);
                 return;
             }
         }
     }
 
     /// Somebody who holds the run's keys, or repeats the hello of somebody who does, wants to be admitted.
-    fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), String> {
+    fn let_in(&mut self, token: u64, hello: &Hello) -> Result<(), Fault> {
         let &Hello { encrypt, from, to, boot, stream, incarnation, .. } = hello;
         let me = self.house.me;
         if to != me {
-            return Err(format!("domain {from} wants domain {to}, and this is {me}"));
+            return Err(fault!(NOT_LET_IN, "domain {from} wants domain {to}, and this is {me}"));
         }
         if encrypt != self.house.security.is_some() {
             let (theirs, ours) = if encrypt { ("encrypts", "does not") } else { ("does not encrypt", "does") };
-            return Err(format!(
+            return Err(fault!(
+                NOT_LET_IN,
                 "domain {from} {theirs}, and this end {ours}; join with the run's own invitation"
             ));
         }
         let line = (from, boot, stream, hello.last_word);
         let last = self.seen.get(&line).copied().unwrap_or(0);
         if incarnation <= last {
-            return Err(format!("a greeting of domain {from} that was heard before"));
+            return Err(fault!(NOT_LET_IN, "a greeting of domain {from} that was heard before"));
         }
         self.expected(hello)?;
         self.seen.insert(line, incarnation);
@@ -218,28 +224,32 @@ impl Net {
         }
     }
 
-    fn expected(&self, hello: &Hello) -> Result<(), String> {
+    fn expected(&self, hello: &Hello) -> Result<(), Fault> {
         let &Hello { from, boot, last_word, .. } = hello;
         match self.peers.get(&from) {
             // If this end dials a domain, only the process that outlived the domain dials here.
             Some(peer) if peer.dials() && !last_word => {
-                Err(format!("domain {from} dials, where this end does"))
+                Err(fault!(NOT_LET_IN, "domain {from} dials, where this end does"))
             }
-            None => Err(format!("domain {from} is not expected")),
-            Some(peer) if peer.standing == Standing::GivenUp => Err(format!("domain {from} was given up")),
+            None => Err(fault!(NOT_LET_IN, "domain {from} is not expected")),
+            Some(peer) if peer.standing == Standing::GivenUp => {
+                Err(fault!(NOT_LET_IN, "domain {from} was given up"))
+            }
             Some(peer) if peer.boot.is_some_and(|known| known != boot) => {
-                Err(format!("domain {from} has joined already, and this is another one"))
+                Err(fault!(NOT_LET_IN, "domain {from} has joined already, and this is another one"))
             }
             Some(_) => Ok(()),
         }
     }
 
     /// Whether no newer connection came while a guest was greeted.
-    fn still_welcome(&self, hello: &Hello) -> Result<(), String> {
+    fn still_welcome(&self, hello: &Hello) -> Result<(), Fault> {
         let &Hello { from, boot, stream, incarnation, .. } = hello;
         self.expected(hello)?;
         match self.seen.get(&(from, boot, stream, hello.last_word)) {
-            Some(&newest) if newest > incarnation => Err(format!("domain {from} has come anew meanwhile")),
+            Some(&newest) if newest > incarnation => {
+                Err(fault!(NOT_LET_IN, "domain {from} has come anew meanwhile"))
+            }
             _ => Ok(()),
         }
     }
@@ -252,7 +262,7 @@ impl Net {
         if peer.boot.is_some_and(|known| known != boot) {
             self.give_up(
                 domain,
-                format!("domain {domain} has been started anew, and knows nothing of this run"),
+                fault!(PATH_GIVEN_UP, "domain {domain} has been started anew, and knows nothing of this run"),
             );
             return;
         }
@@ -284,7 +294,7 @@ impl Net {
     fn replaced(&mut self, domain: u32, stream: StreamId, old: Option<Stream>) {
         if let Some(old) = old {
             self.owners.remove(&old.token);
-            let why = format!("it was dialled anew (connection {})", old.incarnation + 1);
+            let why = fault!(PATH_GIVEN_UP, "it was dialled anew (connection {})", old.incarnation + 1);
             self.events.push_back(Event::StreamLost { domain, stream, why });
         }
     }

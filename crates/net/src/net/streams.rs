@@ -4,6 +4,7 @@ use super::Net;
 use crate::incoming::{broken, Reach, Trouble};
 use crate::peer::Standing;
 use crate::{Cargo, Event, Nanos, StreamId};
+use ligament_catalogue::{fault, Fault};
 use ligament_path::Action;
 
 /// After this many violations of the rules in a row, a path is given up.
@@ -80,14 +81,13 @@ impl Net {
                 Action::Credit { conduit, bytes } => cargo.credit(domain, conduit, bytes),
                 Action::Write => peer.due = true,
                 Action::Close { stream } => {
-                    self.lose(domain, stream, format!("nothing was heard for {silence} ms"), now);
+                    self.lose(domain, stream, fault!(PATH_GIVEN_UP, "nothing was heard for {silence} ms"), now);
                 }
                 Action::GiveUp => {
-                    let trouble = std::mem::take(&mut peer.trouble);
-                    self.give_up(
-                        domain,
-                        format!("no connection for {patience} s; the last trouble: {trouble}"),
-                    );
+                    let trouble = peer.trouble.clone();
+                    let why =
+                        fault!(PATH_GIVEN_UP, "no connection for {patience} s; the last trouble: {trouble}");
+                    self.give_up(domain, why.caused_by(&trouble));
                 }
                 Action::Ended => {
                     peer.standing = Standing::Ending;
@@ -113,7 +113,10 @@ impl Net {
                 let peer = self.peer(domain);
                 peer.wrongs += 1;
                 if peer.wrongs >= MOST_WRONGS {
-                    self.give_up(domain, format!("what domain {domain} says makes no sense: {why}"));
+                    self.give_up(
+                        domain,
+                        fault!(DOMAIN_SENDS_NONSENSE, "what domain {domain} says makes no sense: {why}"),
+                    );
                 } else {
                     self.lose(domain, stream, why, now);
                 }
@@ -122,7 +125,7 @@ impl Net {
     }
 
     /// A stream is gone.
-    fn lose(&mut self, domain: u32, stream: StreamId, why: String, now: Nanos) {
+    fn lose(&mut self, domain: u32, stream: StreamId, why: Fault, now: Nanos) {
         let peer = self.peer(domain);
         let Some(gone) = peer.streams.remove(&stream) else { return };
         peer.path.stream_down(stream, now);

@@ -2,6 +2,7 @@
 //! a proxy that delays, cuts, falls silent, and remembers all that went through it.
 #![allow(dead_code)]
 
+use ligament_catalogue::Fault;
 use ligament_net::{now, Cargo, Event, Listen, Listener, MessageId, Nanos, Net, RunKeys, Tuning};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -52,7 +53,7 @@ pub struct Desk {
     /// Whether incoming messages must match `content`.
     pub checks: bool,
     /// Refuse to find memory, with this reason.
-    pub full: Option<String>,
+    pub full: Option<Fault>,
     /// How many messages were delivered in all.
     pub count: u64,
 }
@@ -66,7 +67,7 @@ impl Cargo for Desk {
         into.extend([one, two].into_iter().filter(|slice| !slice.is_empty()).map(IoSlice::new));
     }
 
-    fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), String> {
+    fn begin(&mut self, _: u32, id: MessageId, total: u64) -> Result<(), Fault> {
         if let Some(why) = &self.full {
             return Err(why.clone());
         }

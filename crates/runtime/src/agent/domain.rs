@@ -11,6 +11,7 @@ use ligament_agent::domains::{program_of, resources_of, Heard as Said, RemoteAge
 use ligament_agent::{
     AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
 };
+use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_launch::{prepare, Command, Workplace};
 use ligament_manager::{output_in, workdir_in, Outputs};
 use ligament_net::Event;
@@ -61,7 +62,7 @@ pub(super) struct Domain<'a> {
 /// How it was.
 pub(super) struct Ending {
     /// Why the run failed, as far as is known here.
-    pub reason: Option<String>,
+    pub reason: Option<Fault>,
     /// Whether the head is gone.
     pub headless: bool,
     /// Where files are that could not be written to the run directory.
@@ -81,7 +82,7 @@ impl<'a> Domain<'a> {
         placement: &[DomainId],
         carrier: &'a Carrier,
         (home, is_shared): (PathBuf, bool),
-    ) -> Result<Domain<'a>, String> {
+    ) -> Result<Domain<'a>, Fault> {
         let mut domain = Domain {
             logic: RemoteAgent::new(placement, &begin.plan.ranks(), me),
             carrier,
@@ -112,9 +113,9 @@ impl<'a> Domain<'a> {
                 continue;
             }
             let place = home.join(&instance.home);
-            domain
-                .prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default())
-                .map_err(|why| format!("{} cannot be started: {why}", instance.name))?;
+            domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default()).map_err(|why| {
+                fault!(NOT_STARTABLE, "{} cannot be started: {why}", instance.name).caused_by(&why)
+            })?;
             outputs[i.index()] = output_in(&place);
             domain.homes.insert(i, place);
         }
@@ -135,12 +136,14 @@ impl<'a> Domain<'a> {
         i: InstanceId,
         home: &Path,
         staged: &HashMap<PathBuf, PathBuf>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Fault> {
         let instance = &begin.plan.instances[i.index()];
         let workdir = workdir_in(home);
-        std::fs::create_dir_all(&workdir).map_err(|error| format!("{}: {error}", workdir.display()))?;
+        std::fs::create_dir_all(&workdir)
+            .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", workdir.display()))?;
         let program = instance.program.and_then(|program| begin.plan.programs.get(program as usize));
-        let program = program.ok_or("it has no program; give its component an implementation")?;
+        let program = program
+            .ok_or_else(|| fault!(NO_PROGRAM, "it has no program; give its component an implementation"))?;
         let place = Workplace {
             staged,
             model_directory: Path::new(&begin.model_directory),
@@ -150,7 +153,7 @@ impl<'a> Domain<'a> {
             not_inherited: &ENV_IDENTITY,
         };
         let command = prepare(&program_of(program)?, resources_of(instance.resources), &place);
-        self.commands.insert(i, command.map_err(|error| error.to_string())?);
+        self.commands.insert(i, command?);
         Ok(())
     }
 
@@ -199,8 +202,10 @@ impl<'a> Domain<'a> {
         for (instance, text) in lost {
             // It is not removed then.
             self.scratch = None;
-            let text =
-                format!("a file cannot be brought to the run directory, and stays on its machine: {text}");
+            let text = said!(
+                FILE_LEFT_BEHIND,
+                "a file cannot be brought to the run directory, and stays on its machine: {text}"
+            );
             let rank = self.ranks.leader(instance);
             self.report(Report::Said { rank, level: 2, text });
         }
@@ -211,7 +216,7 @@ impl<'a> Domain<'a> {
         let process = self.processes.get(look.instance.index());
         let sight = match process.and_then(|process| self.homes.get(process)) {
             Some(home) => see(home, &look.path, look.offset, look.most),
-            None => Sight::Nothing("the instance runs in another domain".to_owned()),
+            None => Sight::Nothing(said!(NOTHING_TO_SEE, "the instance runs in another domain")),
         };
         self.tell(&FromAgent::Seen(Seen { ticket: look.ticket, sight }));
     }
@@ -252,8 +257,9 @@ impl Host for Domain<'_> {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String> {
-        let mut command = self.commands.remove(&instance).ok_or("it has no program")?;
+    ) -> Result<Option<Started>, Fault> {
+        let mut command =
+            self.commands.remove(&instance).ok_or_else(|| fault!(NO_PROGRAM, "it has no program"))?;
         for (name, value) in environment {
             command.environment.set(name, value);
         }
@@ -272,7 +278,9 @@ impl Host for Domain<'_> {
 
     /// Clients ask the head.
     fn status(&mut self, _: &RunView<'_>) -> String {
-        serde_json::json!({ "ok": false, "error": "this agent knows its own part of the run only; ask where the run was begun" }).to_string()
+        let text =
+            said!(RUNS_ELSEWHERE, "this agent knows its own part of the run only; ask where the run was begun");
+        serde_json::json!({ "ok": false, "error": text }).to_string()
     }
 
     fn directory(&self, instance: InstanceId) -> String {
@@ -286,9 +294,9 @@ impl Host for Domain<'_> {
     fn tick(&mut self, view: &RunView<'_>) -> Vec<AgentOrder> {
         if self.has_launcher && launcher::is_gone() {
             self.has_launcher = false;
-            self.tell(&FromAgent::Unable(launcher::GONE.to_owned()));
+            self.tell(&FromAgent::Unable(launcher::gone().with_code()));
             return vec![
-                AgentOrder::Fail(format!("its agent has to go: {}", launcher::GONE)),
+                AgentOrder::Fail(fault!(LAUNCHER_GONE, "its agent has to go: {}", launcher::gone())),
                 AgentOrder::Release,
             ];
         }
@@ -296,7 +304,7 @@ impl Host for Domain<'_> {
             for (instance, said) in outputs.look() {
                 let (level, text) = match said {
                     Ok(text) => (1, text),
-                    Err(text) => (2, text),
+                    Err(why) => (2, why.to_string()),
                 };
                 let rank = self.ranks.leader(InstanceId::at(instance));
                 self.report(Report::Said { rank, level, text });
@@ -326,17 +334,17 @@ impl Host for Domain<'_> {
             Heard::Control { from: DomainId::HEAD, bytes } => match self.logic.heard(bytes) {
                 Ok(all) => all.into_iter().filter_map(|one| self.take(one)).collect(),
                 Err(why) => {
-                    self.tell(&FromAgent::Unable(format!("it does not understand what the head says: {why}")));
-                    vec![AgentOrder::Fail(format!("what the head says makes no sense: {why}"))]
+                    let unable =
+                        fault!(DOMAIN_SENDS_NONSENSE, "it does not understand what the head says: {why}");
+                    self.tell(&FromAgent::Unable(unable.with_code()));
+                    vec![AgentOrder::Fail(fault!(
+                        DOMAIN_SENDS_NONSENSE,
+                        "what the head says makes no sense: {why}"
+                    ))]
                 }
             },
-            Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why }) => {
-                self.headless = true;
-                let mut orders = vec![AgentOrder::Fail(format!("the head of the run is gone: {why}"))];
-                // Nobody is left to say that the run is over.
-                orders.push(AgentOrder::Release);
-                orders
-            }
+            Heard::Path(Event::GivenUp { domain: 0, why }) => self.lose_head(why.text()),
+            Heard::Path(Event::Gone { domain: 0, why }) => self.lose_head(why),
             Heard::Path(Event::Refused { from, why, others }) => {
                 self.turned_away(&from.to_string(), why, *others);
                 Vec::new()
@@ -381,11 +389,17 @@ impl Host for Domain<'_> {
 }
 
 impl Domain<'_> {
+    fn lose_head(&mut self, why: &str) -> Vec<AgentOrder> {
+        self.headless = true;
+        // Nobody is left to say that the run is over.
+        vec![AgentOrder::Fail(fault!(HEAD_GONE, "the head of the run is gone: {why}")), AgentOrder::Release]
+    }
+
     fn take(&mut self, said: Said) -> Option<AgentOrder> {
         match said {
             Said::Order(order) => Some(order),
             Said::Bye => Some(AgentOrder::Release),
-            Said::Refused(why) => Some(AgentOrder::Fail(why)),
+            Said::Refused(why) => Some(AgentOrder::Fail(Fault::heard(why, Code::RUN_ENDS))),
             Said::Look(look) => {
                 self.show_file(&look);
                 None

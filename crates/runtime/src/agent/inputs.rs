@@ -5,6 +5,7 @@ use super::Unready;
 use crate::files::{Arriving, INPUTS};
 use crate::paths::{event_loop, hear, Call};
 use ligament_agent::{Carrier, Heard};
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::staging::{give, no_room, Room};
 use ligament_manager::{workdir_in, RunState};
 use ligament_net::Event;
@@ -67,9 +68,10 @@ impl<'a> Inputs<'a> {
         self.lay().map_err(Unready::failed)
     }
 
-    fn take(&mut self, number: u32, part: &Part) -> Result<(), String> {
+    fn take(&mut self, number: u32, part: &Part) -> Result<(), Fault> {
         if !self.missing.contains(&number) {
-            return Err(format!(
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
                 "what the head says makes no sense: it sends the input {number}, which nobody wants"
             ));
         }
@@ -81,7 +83,7 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    fn lay(&self) -> Result<(), String> {
+    fn lay(&self) -> Result<(), Fault> {
         let own = self.begin.given.iter().filter(|given| self.wanted.contains(&given.input));
         for given in own {
             let instance = &self.begin.plan.instances[given.instance.index()];
@@ -100,30 +102,41 @@ pub(super) fn await_start(heard: &mut UnboundedReceiver<Heard>) -> Result<(), Un
     await_head(heard, |said| Ok(matches!(said, FromHead::Start)))
 }
 
+fn headless(why: &str) -> Unready {
+    Unready::failed(fault!(HEAD_GONE, "the head of the run is gone: {why}"))
+}
+
 /// Hears what the head says, until that is enough.
 fn await_head(
     heard: &mut UnboundedReceiver<Heard>,
-    mut take: impl FnMut(FromHead) -> Result<bool, String>,
+    mut take: impl FnMut(FromHead) -> Result<bool, Fault>,
 ) -> Result<(), Unready> {
     let mut events = event_loop().map_err(Unready::failed)?;
     loop {
         let until = Instant::now() + Duration::from_secs(3600);
         let said = match hear(&mut events, heard, until).map_err(Unready::failed)? {
             Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => from_bytes::<FromHead>(&bytes)
-                .map_err(|why| Unready::failed(format!("what the head says makes no sense: {why}")))?,
-            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why } | Event::Gone { domain: 0, why })) => {
-                return Err(Unready::failed(format!("the head of the run is gone: {why}")))
-            }
+                .map_err(|why| {
+                    Unready::failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
+                })?,
+            Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => return Err(headless(why.text())),
+            Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => return Err(headless(&why)),
             Call::Heard(Heard::Failed(why)) => return Err(Unready::failed(why)),
             Call::Interrupted | Call::HungUp => {
-                return Err(Unready { why: "it was interrupted".to_owned(), state: RunState::Interrupted })
+                return Err(Unready {
+                    why: fault!(CANNOT_JOIN, "it was interrupted"),
+                    state: RunState::Interrupted,
+                })
             }
             Call::Heard(_) | Call::Nothing => continue,
         };
         match said {
-            FromHead::Refused(why) => return Err(Unready::failed(why)),
+            FromHead::Refused(why) => return Err(Unready::failed(Fault::heard(why, Code::CANNOT_JOIN))),
             FromHead::Bye => {
-                return Err(Unready::failed("the run ended before its instances started".to_owned()))
+                return Err(Unready::failed(fault!(
+                    INPUT_NOT_STAGED,
+                    "the run ended before its instances started"
+                )))
             }
             said => {
                 if take(said).map_err(Unready::failed)? {

@@ -1,10 +1,13 @@
 //! Whether the command is gone that started this agent, such as `ssh`: then nobody reads what the agent prints.
 
+use ligament_catalogue::{fault, Fault};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::os::fd::AsFd;
 
 /// Why an agent ends whose launcher is gone.
-pub(super) const GONE: &str = "the command that started it has ended before it";
+pub(super) fn gone() -> Fault {
+    fault!(LAUNCHER_GONE, "the command that started it has ended before it")
+}
 
 /// Whether output or errors of this process lead to somebody who is gone.
 pub(super) fn is_gone() -> bool {

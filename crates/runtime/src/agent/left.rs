@@ -1,6 +1,7 @@
 //! What the instances of a domain leave, where the run directory is another file system: every file below their
 //! directories that is not one of the run's inputs.
 
+use ligament_catalogue::said;
 use ligament_wire::InstanceId;
 use std::collections::HashSet;
 use std::fs::DirEntry;
@@ -49,7 +50,9 @@ pub(super) fn left_by(
                         let (name, path) = (name.to_owned(), entry.path());
                         left.push(Left { instance, name, path, bytes: found.len() });
                     }
-                    None => lost.push(format!("{}: its name is not UTF-8", entry.path().display())),
+                    None => {
+                        lost.push(said!(FILE_LEFT_BEHIND, "{}: its name is not UTF-8", entry.path().display()))
+                    }
                 }
             }
         }

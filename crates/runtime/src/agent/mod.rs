@@ -14,6 +14,7 @@ use inputs::{await_start, Inputs};
 use ligament_agent::domains::told_plan;
 use ligament_agent::memory::Spare;
 use ligament_agent::{Carrier, Elsewhere, Guard, Heard, Outcome};
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_launch::Loss;
 use ligament_manager::RunState;
 use ligament_net::{Event, Invitation, LastWord, Listen, Listener, Net};
@@ -53,7 +54,7 @@ pub struct AgentOptions {
 ///
 /// # Errors
 /// It cannot take part, and why.
-pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
+pub fn take_part(options: AgentOptions) -> Result<RunState, Fault> {
     let (me, invitation) = (DomainId::new(options.domain), &options.invitation);
     ligament_launch::adopt_orphans();
     let run = invitation.run.clone();
@@ -68,14 +69,17 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
         // So that the run ends now, and not when its head has lost patience.
         let told = word.say(&how);
         let untold = told.err().map(|why| format!("; its head could not be told: {why}")).unwrap_or_default();
-        crate::complain(&format!(
+        crate::complain(&fault!(
+            DOMAIN_KILLED,
             "the agent of domain {me} of the run {run} (process {} on {here}) is gone: {how}{untold}",
             loss.pid
         ));
     };
-    let mut guard = Guard::start(lost)
-        .map_err(|error| format!("the agent's guard, a process that outlives it, cannot be made: {error}"))?;
-    let listener = Listener::bind(&options.listen).map_err(|error| format!("--listen: {error}"))?;
+    let mut guard = Guard::start(lost).map_err(|error| {
+        fault!(CANNOT_WATCH, "the agent's guard, a process that outlives it, cannot be made: {error}")
+    })?;
+    let listener =
+        Listener::bind(&options.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
     let addresses = listener.addresses();
     let mut net = Net::with_last_word(&last_word, tuning(options.patience));
     net.listen(listener);
@@ -127,7 +131,7 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
             if !is_shared {
                 let _ = std::fs::remove_dir_all(&home);
             }
-            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
+            carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.with_code())));
             farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
             crate::complain(&why);
             return Ok(state);
@@ -137,25 +141,30 @@ pub fn take_part(options: AgentOptions) -> Result<RunState, String> {
     let result = ligament_agent::run(plan, &mut guard, &mut domain, Some(elsewhere));
     let ending = domain.end();
     if let Err(why) = &result {
-        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.clone())));
+        carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(why.with_code())));
     }
     if !ending.headless {
         farewell(&carrier, heard, std::iter::once(DomainId::HEAD));
     }
     if let Some(place) = &ending.stays {
-        crate::complain(&format!("the head of the run is gone: {}", stays(&host, &place.to_string_lossy())));
+        crate::complain(&fault!(
+            HEAD_GONE,
+            "the head of the run is gone: {}",
+            stays(&host, &place.to_string_lossy())
+        ));
     }
     let (outcome, _) = result?;
     Ok(match (outcome, ending.reason) {
         (Outcome::Failed(_), Some(why)) => {
-            crate::complain(&format!("the run {} failed: {why}", invitation.run));
+            crate::complain(&why.told(|why| format!("the run {} failed: {why}", invitation.run)));
             RunState::Failed
         }
         (Outcome::Failed(_) | Outcome::Stopped, _) => RunState::Failed,
         (Outcome::Interrupted, _) => RunState::Interrupted,
         (Outcome::Done, _) => match ending.kept {
             Some(place) => {
-                crate::complain(&format!(
+                crate::complain(&fault!(
+                    FILE_LEFT_BEHIND,
                     "the run directory has no room for all that its instances left here; it stays in {}",
                     place.display()
                 ));
@@ -189,20 +198,22 @@ fn home_of(begin: &Begin, options: &AgentOptions) -> (PathBuf, bool) {
 }
 
 /// Makes a directory for instances, for its owner's eyes only; nobody else has made it before.
-fn make_scratch(home: &Path) -> Result<(), String> {
+fn make_scratch(home: &Path) -> Result<(), Fault> {
     let parent = home.parent().map_or(Ok(()), std::fs::create_dir_all);
     let made = parent.and_then(|()| std::fs::DirBuilder::new().mode(0o700).create(home));
-    made.map_err(|error| format!("the directory {} cannot be made: {error}", home.display()))
+    made.map_err(|error| {
+        fault!(RUN_DIRECTORY_UNWRITABLE, "the directory {} cannot be made: {error}", home.display())
+    })
 }
 
 /// Why this agent does not begin, and what that makes of its part of the run.
 struct Unready {
-    why: String,
+    why: Fault,
     state: RunState,
 }
 
 impl Unready {
-    fn failed(why: String) -> Unready {
+    fn failed(why: Fault) -> Unready {
         Unready { why, state: RunState::Failed }
     }
 }
@@ -219,38 +230,49 @@ fn await_begin(
     loop {
         match hear(&mut events, heard, Instant::now() + GLANCE).map_err(failed)? {
             Call::Nothing if launched && launcher::is_gone() => {
-                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(launcher::GONE.to_owned())));
-                return Err(failed(format!("domain {me}: {}", launcher::GONE)));
+                carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable(launcher::gone().with_code())));
+                return Err(failed(launcher::gone().told(|why| format!("domain {me}: {why}"))));
             }
             Call::Nothing => {}
             Call::Interrupted | Call::HungUp => {
                 carrier.control(DomainId::HEAD, to_bytes(&FromAgent::Unable("it was interrupted".to_owned())));
-                let why = format!("domain {me} was interrupted before the run {} began", invitation.run);
+                let why =
+                    fault!(CANNOT_JOIN, "domain {me} was interrupted before the run {} began", invitation.run);
                 return Err(Unready { why, state: RunState::Interrupted });
             }
             Call::Heard(Heard::Control { from: DomainId::HEAD, bytes }) => match from_bytes::<FromHead>(&bytes)
             {
                 Ok(FromHead::Begin(begin)) => {
-                    begin
-                        .check(me)
-                        .map_err(|why| failed(format!("what the head says makes no sense: {why}")))?;
+                    begin.check(me).map_err(|why| {
+                        failed(fault!(DOMAIN_SENDS_NONSENSE, "what the head says makes no sense: {why}"))
+                    })?;
                     return Ok(begin);
                 }
                 Ok(FromHead::Refused(why)) => {
-                    return Err(failed(format!("the run {} goes without domain {me}: {why}", invitation.run)))
+                    let why = Fault::heard(why, Code::CANNOT_JOIN);
+                    let fault =
+                        fault!(CANNOT_JOIN, "the run {} goes without domain {me}: {why}", invitation.run);
+                    return Err(failed(fault.caused_by(&why)));
                 }
                 Ok(FromHead::Bye) => {
-                    return Err(failed(format!(
+                    return Err(failed(fault!(
+                        CANNOT_JOIN,
                         "the run {} is over already; take the invitation of one that waits for its domains",
                         invitation.run
                     )))
                 }
                 Ok(_) => {}
-                Err(why) => return Err(failed(format!("what the head says makes no sense: {why}"))),
+                Err(why) => {
+                    return Err(failed(fault!(
+                        DOMAIN_SENDS_NONSENSE,
+                        "what the head says makes no sense: {why}"
+                    )))
+                }
             },
             Call::Heard(Heard::Path(Event::GivenUp { domain: 0, why })) => {
                 let head: Vec<String> = invitation.head.iter().map(ToString::to_string).collect();
-                return Err(failed(format!(
+                return Err(failed(fault!(
+                    CANNOT_JOIN,
                     "the head of the run {} cannot be reached at {}: {why}; does the run still wait, and may this \
                      machine connect to it?",
                     invitation.run,
@@ -258,7 +280,7 @@ fn await_begin(
                 )));
             }
             Call::Heard(Heard::Path(Event::Gone { domain: 0, why })) => {
-                return Err(failed(format!("the head of the run is gone: {why}")))
+                return Err(failed(fault!(HEAD_GONE, "the head of the run is gone: {why}")))
             }
             Call::Heard(Heard::Failed(why)) => return Err(failed(why)),
             Call::Heard(_) => {}
@@ -267,7 +289,7 @@ fn await_begin(
 }
 
 /// Begins paths to the other domains to which conduits lead. Of two the lower number is dialled.
-fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[DomainId]) -> Result<(), String> {
+fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[DomainId]) -> Result<(), Fault> {
     let ranks = begin.plan.ranks();
     let domain = |rank| placement[ranks.instance(rank).index()];
     let ends = begin.plan.channels.iter().map(|one| (domain(one.from.rank), domain(one.to.rank)));
@@ -285,11 +307,15 @@ fn begin_paths(carrier: &Carrier, begin: &Begin, me: DomainId, placement: &[Doma
         }
         let domain = &begin.domains[peer.index()];
         let addresses = domain.addresses.iter().map(|address| {
-            let wrong =
-                |error| format!("the address of domain {peer}, \"{address}\", cannot be understood: {error}");
+            let wrong = |error| {
+                fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "the address of domain {peer}, \"{address}\", cannot be understood: {error}"
+                )
+            };
             address.parse().map_err(wrong)
         });
-        carrier.dial(peer, addresses.collect::<Result<_, String>>()?, STREAMS);
+        carrier.dial(peer, addresses.collect::<Result<_, Fault>>()?, STREAMS);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use super::{is_alive, is_here, peek_at, record_of};
 use crate::files::see;
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::{no_such_instance, RunDirectory, RunState};
 use ligament_wire::peek::{Sight, MOST};
 use std::time::Duration;
@@ -22,7 +23,7 @@ impl<'a> InstanceFiles<'a> {
     ///
     /// # Errors
     /// The run has none of this name; says which it has.
-    pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<InstanceFiles<'a>, String> {
+    pub fn of(run: &'a RunDirectory, instance: &'a str) -> Result<InstanceFiles<'a>, Fault> {
         // A name with a slash would lead elsewhere.
         if !instance.contains('/') && !instance.starts_with('.') && run.home(instance).is_dir() {
             return Ok(InstanceFiles { run, instance });
@@ -38,7 +39,7 @@ impl<'a> InstanceFiles<'a> {
     }
 
     /// What there is at a path, and whether more may come.
-    pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), String> {
+    pub fn see(&self, path: &str, offset: u64, most: u32) -> Result<(Sight, bool), Fault> {
         let here = || see(&self.run.home(self.instance), path, offset, most);
         // One that has not begun, or whose record is being written.
         let Ok(record) = record_of(self.run) else { return Ok((here(), true)) };
@@ -64,16 +65,18 @@ impl<'a> InstanceFiles<'a> {
         }
         match seen? {
             Some(sight) => Ok((sight, true)),
-            None if !is_here(&record) => Err(format!(
+            None if !is_here(&record) => Err(fault!(
+                RUNS_ELSEWHERE,
                 "{} runs on {}, and not all of its files are to be seen from here before it is over; ask there",
-                record.run, record.host
+                record.run,
+                record.host
             )),
             None => Ok((here(), false)),
         }
     }
 
     /// From where on a file of this size has its last lines.
-    pub fn last_lines(&self, path: &str, size: u64, lines: u64) -> Result<u64, String> {
+    pub fn last_lines(&self, path: &str, size: u64, lines: u64) -> Result<u64, Fault> {
         let (mut end, mut left) = (size, lines);
         let mut last = true;
         while end > 0 {

@@ -1,6 +1,7 @@
 //! The job of a batch system that a run is: what is written down of it in the run directory, so that others find it before
 //! the run has begun.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::jobs;
 use ligament_manager::{Moment, RunDirectory, JOB};
 
@@ -29,7 +30,7 @@ impl JobRecord {
     }
 
     /// Writes it down: from now on there is a run, though it has not begun.
-    pub fn write(&self, run: &RunDirectory) -> Result<(), String> {
+    pub fn write(&self, run: &RunDirectory) -> Result<(), Fault> {
         run.write(JOB, &format!("{:#}\n", self.to_json()))?;
         run.link_latest();
         Ok(())
@@ -39,11 +40,11 @@ impl JobRecord {
     ///
     /// # Errors
     /// What is written down cannot be read.
-    pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, String> {
+    pub fn of(run: &RunDirectory) -> Result<Option<JobRecord>, Fault> {
         let path = run.path().join(JOB);
         let Ok(text) = ligament_model::read_text(&path) else { return Ok(None) };
         let json: serde_json::Value = serde_json::from_str(&text)
-            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+            .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))?;
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
         Ok(Some(JobRecord { job: text("job"), site: text("site"), submitted: text("submitted") }))
     }

@@ -14,6 +14,7 @@ pub use queue::Queue;
 pub use snapshots::Snapshots;
 pub use tail::Tail;
 
+use ligament_catalogue::{fault, said, Code, Fault};
 use ligament_manager::{Event, InstanceRecord, Journal, RunDirectory, RunRecord, RunState};
 use ligament_shm::socket::{Frames, Socket, Unanswered};
 use ligament_wire::control::{from_bytes, to_bytes, Notice, Question, Request, PROTOCOL};
@@ -24,20 +25,21 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// What is written down of a run.
-pub fn record_of(run: &RunDirectory) -> Result<RunRecord, String> {
+pub fn record_of(run: &RunDirectory) -> Result<RunRecord, Fault> {
     let path = run.record();
     let text = ligament_model::read_text(&path).map_err(|error| match JobRecord::of(run) {
-        Ok(Some(job)) => format!("{} has not begun: {}", run.name(), job.in_words()),
-        _ => format!("{}: {error}", path.display()),
+        Ok(Some(job)) => fault!(NOT_BEGUN, "{} has not begun: {}", run.name(), job.in_words()),
+        _ => fault!(RUN_UNREADABLE, "{}: {error}", path.display()),
     })?;
-    serde_json::from_str(&text).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    serde_json::from_str(&text)
+        .map_err(|error| fault!(RUN_UNREADABLE, "{} cannot be read: {error}", path.display()))
 }
 
 /// Has the timeline of a run that is under way brought up to date; whether it is under way.
 ///
 /// # Errors
 /// It does not answer.
-pub fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, String> {
+pub fn refresh_timeline(run: &RunDirectory, record: &RunRecord) -> Result<bool, Fault> {
     Ok(ask(run, record, Question::Timeline)?.is_some())
 }
 
@@ -65,7 +67,8 @@ pub fn is_halted(record: &RunRecord) -> bool {
 
 /// What to say of a run that stands still.
 pub fn halted_in_words(record: &RunRecord) -> String {
-    format!(
+    said!(
+        RUN_HALTED,
         "it stands still: its process {0} was stopped by Ctrl-Z, SIGSTOP or a debugger, and answers nobody; \"fg\" in its \
          terminal or \"kill -CONT {0}\" lets it go on",
         record.pid
@@ -73,7 +76,7 @@ pub fn halted_in_words(record: &RunRecord) -> String {
 }
 
 /// Waits until there is something to read, unless the run stands still.
-fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), String> {
+fn wait_for_answer(socket: &Socket, record: &RunRecord) -> Result<(), Fault> {
     loop {
         if is_halted(record) {
             return Err(broken(record, &halted_in_words(record)));
@@ -92,7 +95,7 @@ pub fn ask(
     run: &RunDirectory,
     record: &RunRecord,
     question: Question,
-) -> Result<Option<serde_json::Value>, String> {
+) -> Result<Option<serde_json::Value>, Fault> {
     match question_and_answer(run, record, question)? {
         None => Ok(None),
         Some(Notice::Answer { json }) => {
@@ -111,7 +114,7 @@ fn peek_at(
     path: &str,
     offset: u64,
     most: u32,
-) -> Result<Option<Sight>, String> {
+) -> Result<Option<Sight>, Fault> {
     let question = Question::Peek { instance: instance.to_owned(), path: path.to_owned(), offset, most };
     match question_and_answer(run, record, question)? {
         None => Ok(None),
@@ -120,35 +123,40 @@ fn peek_at(
     }
 }
 
-fn broken(record: &RunRecord, what: &dyn std::fmt::Display) -> String {
-    format!("the run {} does not answer: {what}", record.run)
+fn broken(record: &RunRecord, what: &dyn std::fmt::Display) -> Fault {
+    fault!(RUN_SILENT, "the run {} does not answer: {what}", record.run)
 }
 
 fn question_and_answer(
     run: &RunDirectory,
     record: &RunRecord,
     question: Question,
-) -> Result<Option<Notice>, String> {
+) -> Result<Option<Notice>, Fault> {
     let Some(address) = record.agent.as_ref().filter(|_| record.state == RunState::Running) else {
         return Ok(None);
     };
     let broken = |what: &dyn std::fmt::Display| broken(record, what);
     if is_halted(record) {
-        return Err(broken(&halted_in_words(record)));
+        let halted = Fault::new(Code::RUN_HALTED, halted_in_words(record));
+        return Err(broken(&halted).caused_by(&halted));
     }
     let mut socket = match Socket::connect(address) {
         Ok(socket) => socket,
         Err(Unanswered::Nobody(_)) => return Ok(None),
-        Err(why) => return Err(format!("the agent of the run {} cannot be asked: {why}", record.run)),
+        Err(why) => {
+            let fault = fault!(ANOTHER_USER, "the agent of the run {} cannot be asked: {why}", record.run);
+            return Err(fault);
+        }
     };
-    let token = std::fs::read_to_string(run.token())
-        .map_err(|error| format!("{} cannot be read: {error}; is the run yours?", run.token().display()))?;
+    let token = std::fs::read_to_string(run.token()).map_err(|error| {
+        fault!(RUN_UNREADABLE, "{} cannot be read: {error}; is the run yours?", run.token().display())
+    })?;
     let request = Request::Client { protocol: PROTOCOL, token: token.trim().to_owned(), question };
     socket.send(&to_bytes(&request)).map_err(|error| broken(&error))?;
     wait_for_answer(&socket, record)?;
     let frame = socket.receive().map_err(|error| broken(&error))?;
     match from_bytes(&frame.bytes)? {
-        Notice::Refused { why } => Err(why),
+        Notice::Refused { why } => Err(Fault::heard(why, Code::OTHER_USER)),
         answer => Ok(Some(answer)),
     }
 }

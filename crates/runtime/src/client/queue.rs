@@ -33,7 +33,7 @@ impl Queue<'_> {
                 }
                 format!("the job {} {state}", self.job.job)
             }
-            Err(error) => error,
+            Err(error) => error.to_string(),
         };
         let is_new = said != self.said;
         self.said = said;

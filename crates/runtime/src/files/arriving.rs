@@ -1,6 +1,7 @@
 //! A file that arrives in parts. It has its own name only when it is whole, and what it was is proved by its digest: what
 //! is there under its name is never a half or another one.
 
+use ligament_catalogue::{said, Code, Fault};
 use ligament_launch::staging::cannot_write;
 use ligament_wire::domains::{Part, Whole};
 use ring::digest::{Context, SHA256};
@@ -30,7 +31,7 @@ impl Arriving {
     ///
     /// # Errors
     /// It cannot be there, and why; told once. Nothing of it is left then, and further parts are passed over.
-    pub fn take(&mut self, path: &Path, part: &Part, mask: u32) -> Result<bool, String> {
+    pub fn take(&mut self, path: &Path, part: &Part, mask: u32) -> Result<bool, Fault> {
         if part.offset == 0 {
             self.failed = None;
         } else if self.failed.as_deref() == Some(path) {
@@ -46,7 +47,7 @@ impl Arriving {
             self.failed = Some(path.to_path_buf());
             match wrong {
                 Wrong::Io(error) => cannot_write(path, part.size, &error),
-                Wrong::Text(text) => format!("{} {text}", path.display()),
+                Wrong::Text(text) => Fault::new(Code::FILE_LEFT_BEHIND, format!("{} {text}", path.display())),
             }
         })
     }
@@ -62,14 +63,14 @@ impl Arriving {
                 current.length += part.bytes.len() as u64;
                 Ok(())
             }
-            _ => Err(Wrong::Text("came in parts that do not follow each other")),
+            _ => Err(Wrong::Text(said!(FILE_LEFT_BEHIND, "came in parts that do not follow each other"))),
         }
     }
 
     fn finish(&mut self, whole: &Whole, mask: u32) -> Result<(), Wrong> {
         let Some(current) = &self.current else { return Ok(()) };
         if current.digest.clone().finish().as_ref() != whole.sha256 {
-            return Err(Wrong::Text("arrived with other bytes than it was sent with"));
+            return Err(Wrong::Text(said!(FILE_LEFT_BEHIND, "arrived with other bytes than it was sent with")));
         }
         current.file.set_permissions(Permissions::from_mode(whole.mode & mask))?;
         std::fs::rename(&current.unfinished, &current.path)?;
@@ -80,7 +81,7 @@ impl Arriving {
 
 enum Wrong {
     Io(io::Error),
-    Text(&'static str),
+    Text(String),
 }
 
 impl From<io::Error> for Wrong {

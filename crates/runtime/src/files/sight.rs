@@ -1,5 +1,6 @@
 //! What is to be seen at a path below an instance's directory, and of nothing outside of it.
 
+use ligament_catalogue::{fault, Fault};
 use ligament_wire::peek::{Entry, Sight, MOST, MOST_ENTRIES};
 use rustix::fs::{seek, SeekFrom};
 use std::fs::File;
@@ -9,12 +10,14 @@ use std::path::{Component, Path};
 /// What there is at `path` below `home`; of a file at most so many bytes from `offset` on. Of an output (`output.log`) what
 /// was taken out of it is passed over.
 pub(crate) fn see(home: &Path, path: &str, offset: u64, most: u32) -> Sight {
-    look(home, path, offset, most).unwrap_or_else(Sight::Nothing)
+    look(home, path, offset, most).unwrap_or_else(|why| Sight::Nothing(why.with_code()))
 }
 
-fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, String> {
+fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, Fault> {
     let named = path.strip_prefix("workdir/").unwrap_or(path);
-    let outside = || format!("\"{named}\" leads out of the instance's directory; only what is in it is shown");
+    let outside = || {
+        fault!(NOTHING_TO_SEE, "\"{named}\" leads out of the instance's directory; only what is in it is shown")
+    };
     let plain =
         Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !plain || path.contains('\0') {
@@ -22,9 +25,12 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, String
     }
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => {
-            format!("the instance has no file \"{named}\"; without a name, all that it has is listed")
+            fault!(
+                NOTHING_TO_SEE,
+                "the instance has no file \"{named}\"; without a name, all that it has is listed"
+            )
         }
-        _ => format!("\"{named}\" cannot be read: {error}"),
+        _ => fault!(NOTHING_TO_SEE, "\"{named}\" cannot be read: {error}"),
     };
     // Links are followed as far as they stay inside.
     let there = home.join(path).canonicalize().map_err(wrong)?;
@@ -36,7 +42,7 @@ fn look(home: &Path, path: &str, offset: u64, most: u32) -> Result<Sight, String
         return entries(&there).map_err(wrong);
     }
     if !found.is_file() {
-        return Err(format!("\"{named}\" is neither a file nor a directory"));
+        return Err(fault!(NOTHING_TO_SEE, "\"{named}\" is neither a file nor a directory"));
     }
     // What is put in its place meanwhile, a link or a pipe, is not waited for.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;

@@ -6,6 +6,7 @@ use crate::of_instances;
 use ligament_agent::{
     AgentOrder, Drain, Gained, Guard, Heard, Host, Link, Peek, Report, RunView, Started, State, Wish,
 };
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::timeline::{self, Recording};
 use ligament_manager::{output_in, workdir_in, Event, Level};
 use ligament_wire::peek::Sight;
@@ -37,7 +38,7 @@ impl Host for Runtime<'_> {
         self.tell_that_it_is_up();
         match self.begin_timeline() {
             Ok(timeline) => self.timeline = timeline,
-            Err(why) => self.no_timeline(&why),
+            Err(why) => self.no_timeline(why.text()),
         }
         let n = self.model.instances.len();
         let path = self.directory.path().display().to_string();
@@ -59,7 +60,7 @@ impl Host for Runtime<'_> {
         endpoint: EndpointId,
         instance: InstanceId,
         environment: &[(&'static str, String)],
-    ) -> Result<Option<Started>, String> {
+    ) -> Result<Option<Started>, Fault> {
         if let Some(mut command) = self.commands.remove(&instance) {
             for (name, value) in environment {
                 command.environment.set(name, value);
@@ -69,7 +70,7 @@ impl Host for Runtime<'_> {
         let (name, component) = (self.name(instance), self.component(instance));
         let home = self.homes.get(&instance).cloned().unwrap_or_else(|| self.directory.instance(&name));
         let (directory, output) = (workdir_in(&home), output_in(&home));
-        let starter = self.starter.as_mut().ok_or("it has no program")?;
+        let starter = self.starter.as_mut().ok_or_else(|| fault!(NO_PROGRAM, "it has no program"))?;
         let what = ToStart {
             instance: &name,
             component: &component,

@@ -2,7 +2,8 @@
 
 use super::Runtime;
 use crate::files::Arriving;
-use ligament_agent::{Failure, Outcome};
+use ligament_agent::Outcome;
+use ligament_catalogue::{said, Code, Fault};
 use ligament_manager::{in_bytes, Level};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Piece};
@@ -36,9 +37,9 @@ impl Brought {
     pub fn failure(&self) -> Option<Outcome> {
         let what = match (self.missing, self.first.clone()?) {
             (1, first) => first,
-            (more, first) => format!("{first}; and {} other files", more - 1),
+            (more, first) => said!(FILE_LEFT_BEHIND, "{first}; and {} other files", more - 1),
         };
-        Some(Outcome::Failed(Failure { rank: None, what, said: None, exit: None }))
+        Some(Outcome::failed(Fault::new(Code::FILE_LEFT_BEHIND, what)))
     }
 }
 
@@ -66,7 +67,7 @@ impl Runtime<'_> {
         let due = from.said.as_mut().filter(|at| at.elapsed() >= OFTEN);
         let tell = due.map(|at| *at = Instant::now()).is_some();
         if let Err(why) = from.arriving.take(&home.join(&piece.path), &piece.part, 0o777) {
-            self.cannot_bring(domain, piece, &name, &why);
+            self.cannot_bring(domain, piece, &name, why.text());
         }
         if tell {
             let name = self.name_of_domain(domain);
@@ -81,7 +82,8 @@ impl Runtime<'_> {
         let home = self.directory.home(name);
         let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
         let kept = Path::new(&scratch.unwrap_or_default()).join(below).join(&piece.path);
-        let text = format!(
+        let text = said!(
+            FILE_LEFT_BEHIND,
             "the file {} of {name} could not be brought to the run directory: {why}; it stays on {}, as {}",
             piece.path,
             self.name_of_domain(domain),

@@ -5,6 +5,7 @@ use super::gathering::Agents;
 use super::Runtime;
 use crate::paths::{carried, farewell};
 use ligament_agent::{AgentOrder, Carrier, Drain, Elsewhere, Heard, InstanceView, Outcome};
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::domains::{Doing, Head, Joined};
 use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
 use ligament_net::Event;
@@ -30,7 +31,7 @@ pub(super) struct Abroad<'a> {
     /// Those to which no path is left.
     pub(super) cut_off: BTreeSet<DomainId>,
     /// The commands that started agents and have ended: of which domain, why, and when that was noticed.
-    pub(super) ended: Vec<(DomainId, String, Instant)>,
+    pub(super) ended: Vec<(DomainId, Fault, Instant)>,
 }
 
 /// What outlives the runtime: the paths, and who is where.
@@ -71,8 +72,8 @@ impl Runtime<'_> {
     }
 
     /// The run does not begin after all.
-    pub(super) fn refuse(&self, why: &str) {
-        self.tell_all(&to_bytes(&FromHead::Refused(why.to_owned())));
+    pub(super) fn refuse(&self, why: &Fault) {
+        self.tell_all(&to_bytes(&FromHead::Refused(why.with_code())));
     }
 
     fn tell_all(&self, bytes: &[u8]) {
@@ -170,9 +171,9 @@ impl Runtime<'_> {
         let (known, fresh) =
             abroad.ended.drain(..).partition(|(_, _, noticed)| noticed.elapsed() >= A_LAST_WORD);
         abroad.ended = fresh;
-        let known: Vec<(DomainId, String, Instant)> = known;
+        let known: Vec<(DomainId, Fault, Instant)> = known;
         for (domain, why, _) in known {
-            doings.extend(abroad.head.lost(domain, &why));
+            doings.extend(abroad.head.lost(domain, why.text()));
         }
         doings.extend(abroad.head.release());
         self.do_all(doings)
@@ -188,7 +189,7 @@ impl Runtime<'_> {
             Heard::Path(Event::GivenUp { domain, why }) => {
                 let domain = DomainId::new(*domain);
                 abroad.cut_off.insert(domain);
-                let doings = abroad.head.lost(domain, why);
+                let doings = abroad.head.lost(domain, why.text());
                 self.say_what_stays(domain);
                 doings
             }
@@ -199,7 +200,8 @@ impl Runtime<'_> {
             }
             Heard::Path(Event::PathDown { domain }) => {
                 let name = name(*domain).unwrap_or_default();
-                let text = format!(
+                let text = fault!(
+                    DOMAIN_CUT_OFF,
                     "domain {domain} ({name}) cannot be reached just now; nothing is lost if it comes back"
                 );
                 self.add(Level::Warning, "run", &text);

@@ -6,6 +6,7 @@ use super::{Expected, Runtime};
 use crate::paths::{connect, event_loop, farewell, hear, own_cores, tuning, Call};
 use ligament_agent::domains::tell_plan;
 use ligament_agent::{Guard, Heard, Plan};
+use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::{needs, place, reserved, staging, PlaceOptions, Room};
 use ligament_manager::domains::{Gathering, Head, Joined};
 use ligament_manager::{self as manager, DomainRecord, Level, DEFAULT_OUTPUT};
@@ -57,9 +58,9 @@ pub trait Agents {
     ///
     /// # Errors
     /// Why they cannot be started.
-    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), String>;
+    fn start(&mut self, invitation: &Path, expected: &[Expected]) -> Result<(), Fault>;
     /// Of which domains the agents will not come, or not come back, and why; each once. Asked a few times a second.
-    fn lost(&mut self) -> Vec<(DomainId, String)> {
+    fn lost(&mut self) -> Vec<(DomainId, Fault)> {
         Vec::new()
     }
 }
@@ -120,14 +121,14 @@ impl Drop for Written<'_> {
 
 /// Why a run over several domains does not begin.
 pub(super) enum Unready {
-    Failed(String),
+    Failed(Fault),
     /// Not all domains have come, or one has gone again.
-    Incomplete(String),
+    Incomplete(Fault),
     Interrupted,
 }
 
-impl From<String> for Unready {
-    fn from(why: String) -> Unready {
+impl From<Fault> for Unready {
+    fn from(why: Fault) -> Unready {
         Unready::Failed(why)
     }
 }
@@ -142,7 +143,8 @@ impl<'a> Runtime<'a> {
         guard: &mut Guard,
     ) -> Result<UnboundedReceiver<Heard>, Unready> {
         let expected = spread.expected.clone();
-        let listener = Listener::bind(&spread.listen).map_err(|error| format!("--listen: {error}"))?;
+        let listener =
+            Listener::bind(&spread.listen).map_err(|error| fault!(CANNOT_LISTEN, "--listen: {error}"))?;
         let addresses = listener.addresses();
         let mut net = Net::with_last_word(&secrets.last_word, tuning(spread.patience));
         net.listen(listener);
@@ -152,7 +154,7 @@ impl<'a> Runtime<'a> {
         let invitation =
             Invitation::new(self.directory.name(), addresses.clone(), spread.encrypt, secrets.keys.clone());
         let written = Written(&file);
-        invitation.write(&file).map_err(|error| error.to_string())?;
+        invitation.write(&file)?;
         self.save();
         let at = addresses.iter().map(SocketAddr::to_string).collect();
         self.journal.note(manager::Event::Awaits { domains: expected.len(), addresses: at });
@@ -193,9 +195,9 @@ impl<'a> Runtime<'a> {
             Err(unready) => {
                 let why = match &unready {
                     Unready::Failed(why) | Unready::Incomplete(why) => why.clone(),
-                    Unready::Interrupted => "the run was interrupted before it began".to_owned(),
+                    Unready::Interrupted => fault!(CANNOT_JOIN, "the run was interrupted before it began"),
                 };
-                let told = to_bytes(&FromHead::Refused(why));
+                let told = to_bytes(&FromHead::Refused(why.with_code()));
                 let there: Vec<DomainId> = gathering.have_joined().collect();
                 there.iter().for_each(|&one| carrier.control(one, told.clone()));
                 farewell(&carrier, heard, there.into_iter());
@@ -253,7 +255,7 @@ impl<'a> Runtime<'a> {
                 Call::Heard(Heard::Control { from, bytes }) => {
                     let before = gathering.count();
                     if let Err((why, answer)) = gathering.heard(from, &bytes) {
-                        self.add(Level::Warning, "run", &why);
+                        self.add(Level::Warning, "run", why.text());
                         tell(from, answer);
                     }
                     let (come, all) = gathering.count();
@@ -274,7 +276,11 @@ impl<'a> Runtime<'a> {
                 }
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
-                    let why = format!("the agent of {} is gone: {why}", gathering.name(DomainId::new(domain)));
+                    let why = fault!(
+                        DOMAIN_KILLED,
+                        "the agent of {} is gone: {why}",
+                        gathering.name(DomainId::new(domain))
+                    );
                     gathering.forget(DomainId::new(domain));
                     return Err(Unready::Incomplete(why));
                 }
@@ -287,7 +293,7 @@ impl<'a> Runtime<'a> {
     }
 
     /// The domain of each instance.
-    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<DomainId>, String> {
+    fn decide(&mut self, plan: &Plan, rooms: &[Room], options: PlaceOptions) -> Result<Vec<DomainId>, Fault> {
         // What this process or a person makes can only be made here.
         let fixed = |i: InstanceId| {
             (self.made_elsewhere(i) || plan.instances[i.index()].by_hand).then_some(DomainId::HEAD)
@@ -295,7 +301,8 @@ impl<'a> Runtime<'a> {
         let placement = place(&needs(self.model, rooms, &fixed)?, rooms, options)?;
         for &domain in &placement.overcommitted {
             let name = &rooms[domain.index()].name;
-            let text = format!(
+            let text = said!(
+                OVERCOMMITTED,
                 "domain {domain} ({name}) has more instances than its {} cores have room for; they share cores, and are \
                  slower",
                 rooms[domain.index()].cores
@@ -306,10 +313,11 @@ impl<'a> Runtime<'a> {
     }
 
     /// Tells all agents what their instances are, and the log who runs where.
-    pub(super) fn tell_begin(&mut self, plan: &Plan) -> Result<(), String> {
+    pub(super) fn tell_begin(&mut self, plan: &Plan) -> Result<(), Fault> {
         let Some(abroad) = &self.abroad else { return Ok(()) };
         let uuid = Path::new("/proc/sys/kernel/random/uuid");
-        let marker = std::fs::read_to_string(uuid).map_err(|error| format!("{}: {error}", uuid.display()))?;
+        let marker = std::fs::read_to_string(uuid)
+            .map_err(|error| fault!(CANNOT_WATCH, "{}: {error}", uuid.display()))?;
         self.directory.write(MARKER, &marker)?;
         let home = |i: InstanceId| {
             let home = self.homes.get(&plan.process_of(i)).cloned().unwrap_or_default();

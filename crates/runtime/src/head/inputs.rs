@@ -6,7 +6,8 @@ use super::gathering::Unready;
 use super::{RunResult, Runtime};
 use crate::files::{Departing, INPUTS};
 use crate::paths::{event_loop, hear, Call};
-use ligament_agent::{Failure, Heard, Outcome, Plan};
+use ligament_agent::{Heard, Outcome, Plan};
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::{give, store, Inputs};
 use ligament_manager::{in_bytes, workdir_in};
 use ligament_net::Event;
@@ -32,7 +33,7 @@ struct ToDomain {
 
 impl Runtime<'_> {
     /// Makes the directories of all processes, and lets them find their inputs, of which the run directory gets copies.
-    pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), String> {
+    pub(super) fn stage_here(&mut self, plan: &Plan) -> Result<(), Fault> {
         self.homes = self.make_homes()?.into_iter().collect();
         let inputs = Inputs::of(self.model, |i| plan.process_of(i))?;
         let all: u64 = inputs.files.iter().map(|input| input.bytes).sum();
@@ -89,11 +90,11 @@ impl Runtime<'_> {
                 Call::Heard(Heard::Failed(why)) => return Err(why.into()),
                 Call::Heard(Heard::Path(Event::GivenUp { domain, why })) => {
                     let name = self.cut_off(DomainId::new(domain));
-                    return Err(format!("the agent on {name} vanished: {why}").into());
+                    return Err(fault!(AGENT_NOT_STARTED, "the agent on {name} vanished: {why}").into());
                 }
                 Call::Heard(Heard::Path(Event::Gone { domain, why })) => {
                     let name = self.cut_off(DomainId::new(domain));
-                    return Err(format!("the agent on {name} is gone: {why}").into());
+                    return Err(fault!(AGENT_NOT_STARTED, "the agent on {name} is gone: {why}").into());
                 }
                 Call::Heard(_) | Call::Nothing | Call::HungUp => {}
             }
@@ -143,7 +144,7 @@ impl Runtime<'_> {
             abroad.part.carrier.control(from, to_bytes(&FromHead::Input { input, part }));
         }
         match domain.files.lost.first() {
-            Some((_, why)) => Err(format!("an input cannot be sent: {why}").into()),
+            Some((_, why)) => Err(fault!(INPUT_NOT_STAGED, "an input cannot be sent: {why}").into()),
             None => Ok(()),
         }
     }
@@ -178,11 +179,9 @@ impl Runtime<'_> {
     ) -> RunResult {
         let (outcome, why) = match unready {
             Unready::Interrupted => {
-                (Outcome::Interrupted, "the run was interrupted before it began".to_owned())
+                (Outcome::Interrupted, fault!(CANNOT_JOIN, "the run was interrupted before it began"))
             }
-            Unready::Failed(what) | Unready::Incomplete(what) => {
-                (Outcome::Failed(Failure { rank: None, what: what.clone(), said: None, exit: None }), what)
-            }
+            Unready::Failed(what) | Unready::Incomplete(what) => (Outcome::failed(what.clone()), what),
         };
         self.refuse(&why);
         let in_reach = self.abroad.as_ref().map(Abroad::in_reach).unwrap_or_default();

@@ -25,6 +25,7 @@ use brought::Brought;
 use domains::Abroad;
 use gathering::{Secrets, Unready};
 use ligament_agent::{AgentOrder, InstanceView, Outcome, Plan, Started};
+use ligament_catalogue::{fault, Fault};
 use ligament_launch::staging::Inputs;
 use ligament_launch::{Command, Ran};
 use ligament_manager::timeline::Recording;
@@ -103,7 +104,7 @@ pub trait Starter {
     ///
     /// # Errors
     /// Why it cannot.
-    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, String>;
+    fn start(&mut self, what: &ToStart<'_>) -> Result<Started, Fault>;
 }
 
 /// What a `Starter` is to start.
@@ -137,7 +138,7 @@ pub fn run_model<'a>(
     model: &'a Resolved,
     options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
-) -> Result<RunResult, String> {
+) -> Result<RunResult, Fault> {
     run_over(model, options, starter, None)
 }
 
@@ -150,7 +151,7 @@ pub fn run_over<'a>(
     mut options: RunOptions,
     starter: Option<&'a mut (dyn Starter + 'a)>,
     spread: Option<Spread<'a>>,
-) -> Result<RunResult, String> {
+) -> Result<RunResult, Fault> {
     let (began, since) = (Moment::now(), Instant::now());
     let directory = RunDirectory::create(options.directory.as_deref(), &model.name, began)?;
     let plan = plan(model, &directory.name(), &options.manual);
@@ -239,11 +240,12 @@ pub fn run_over<'a>(
 }
 
 /// Who takes part, and how; those of `manual` are started by hand.
-fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, String> {
+fn plan(model: &Resolved, run: &str, manual: &[String]) -> Result<Plan, Fault> {
     let mut plan = Plan::of(model, run)?;
     for instance in plan.instances.iter_mut().filter(|instance| manual.contains(&instance.name)) {
         if instance.shares.is_some() {
-            return Err(format!(
+            return Err(fault!(
+                RUNS_WITH_OTHERS,
                 "--manual {0}: the program of {0} is light, so one process runs all of its instances; take it out of \
                  \"light:\" in the model to start one by hand",
                 instance.name
@@ -268,7 +270,7 @@ fn begin(
     options: &mut RunOptions,
     directory: &RunDirectory,
     since: Instant,
-) -> Result<Begun, String> {
+) -> Result<Begun, Fault> {
     if options.for_group {
         directory.share_with_group()?;
     }
@@ -287,15 +289,15 @@ fn begin(
     Ok(Begun { view, shown_from, log, journal })
 }
 
-fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), String> {
+fn save(directory: &RunDirectory, record: &RunRecord) -> Result<(), Fault> {
     let text = serde_json::to_string_pretty(record).unwrap_or_default();
     directory.write_record(&format!("{text}\n"))
 }
 
 /// Writes down why a run could not begin; gives it back. Where that cannot be written either, nothing of it stays.
-fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: String) -> String {
+fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: Fault) -> Fault {
     record.state = RunState::Failed;
-    record.reason = Some(why.clone());
+    record.blame(Some(&why));
     record.ended = Some(Moment::now().rfc3339());
     let written = save(directory, &record);
     directory.give_reserve_back();
@@ -310,14 +312,18 @@ fn not_begun(directory: &RunDirectory, mut record: RunRecord, why: String) -> St
 ///
 /// # Errors
 /// It has not; says which it has.
-pub fn check_instance(model: &Resolved, name: &str) -> Result<(), String> {
+pub fn check_instance(model: &Resolved, name: &str) -> Result<(), Fault> {
     if model.instances.iter().any(|instance| instance.name.to_string() == name) {
         return Ok(());
     }
     let names: Vec<String> = model.instances.iter().map(|instance| instance.name.to_string()).collect();
     Err(match ligament_model::nearest(name, names.iter().map(String::as_str)) {
-        Some(meant) => format!("the model has no instance \"{name}\"; did you mean \"{meant}\"?"),
-        None => format!("the model has no instance \"{name}\"; it has {}", names.join(", ")),
+        Some(meant) => {
+            fault!(INSTANCE_OF_NO_MODEL, "the model has no instance \"{name}\"; did you mean \"{meant}\"?")
+        }
+        None => {
+            fault!(INSTANCE_OF_NO_MODEL, "the model has no instance \"{name}\"; it has {}", names.join(", "))
+        }
     })
 }
 
@@ -331,6 +337,7 @@ fn new_record(model: &Resolved, options: &RunOptions, began: Moment) -> RunRecor
         model_files: options.model_files.iter().map(|path| path.display().to_string()).collect(),
         state: RunState::Running,
         reason: None,
+        code: None,
         failed: None,
         pid: std::process::id(),
         agent: None,
@@ -402,9 +409,9 @@ impl Runtime<'_> {
     }
 
     /// Writes down why; gives it back.
-    fn could_not_begin(&mut self, why: String) -> String {
+    fn could_not_begin(&mut self, why: Fault) -> Fault {
         self.record.state = RunState::Failed;
-        self.record.reason = Some(why.clone());
+        self.record.blame(Some(&why));
         self.note_over();
         self.save();
         self.directory.dismiss_clients();
@@ -489,7 +496,7 @@ impl Runtime<'_> {
             let name = self.name(InstanceId::at(instance));
             match said {
                 Ok(text) => self.add(Level::Info, &name, &text),
-                Err(text) => self.add(Level::Warning, &name, &text),
+                Err(why) => self.add(Level::Warning, &name, why.text()),
             }
         }
     }

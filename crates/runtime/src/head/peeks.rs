@@ -4,6 +4,7 @@
 use super::Runtime;
 use crate::files::see;
 use ligament_agent::{Link, Peek};
+use ligament_catalogue::said;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Look, Seen};
 use ligament_wire::peek::Sight;
@@ -77,10 +78,12 @@ impl Runtime<'_> {
         self.peeks.take(Instant::now(), |domain, late| {
             let name = domains.get(domain.index()).map_or("another machine", |domain| domain.name.as_str());
             match abroad.as_ref().is_some_and(|abroad| abroad.head.is_there(domain)) {
-                false => Some(format!(
+                false => Some(said!(
+                    NOTHING_TO_SEE,
                     "the agent on {name} (domain {domain}) vanished, and with it what is to be shown"
                 )),
-                true if late => Some(format!(
+                true if late => Some(said!(
+                    NOTHING_TO_SEE,
                     "the agent on {name} (domain {domain}) has not shown it within {} s; try again",
                     PATIENCE.as_secs()
                 )),

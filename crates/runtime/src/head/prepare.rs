@@ -3,6 +3,7 @@
 use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
+use ligament_catalogue::{fault, said, Fault};
 use ligament_launch::{prepare, Loss, Ran, Workplace};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 impl Runtime<'_> {
     /// Begins the timeline, if the model wants one.
-    pub(super) fn begin_timeline(&self) -> Result<Option<Recording>, String> {
+    pub(super) fn begin_timeline(&self) -> Result<Option<Recording>, Fault> {
         let limit = self.model.ligament.timeline.unwrap_or(DEFAULT_TIMELINE);
         if limit == 0 {
             return Ok(None);
@@ -33,11 +34,11 @@ impl Runtime<'_> {
     /// A run goes on without a timeline if that cannot be written.
     pub(super) fn no_timeline(&mut self, why: &str) {
         self.timeline = None;
-        self.add(Level::Warning, "run", &format!("the timeline ends here: {why}"));
+        self.add(Level::Warning, "run", &said!(TIMELINE_STOPPED, "the timeline ends here: {why}"));
     }
 
     /// Resolves every program, so that a missing one is found before any runs.
-    pub(super) fn prepare_all(&mut self) -> Result<(), String> {
+    pub(super) fn prepare_all(&mut self) -> Result<(), Fault> {
         let model_directory = self.model_directory()?;
         let mut homes: Vec<(InstanceId, PathBuf)> =
             self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
@@ -49,7 +50,8 @@ impl Runtime<'_> {
                 continue;
             }
             let program = self.model.program(i.number()).ok_or_else(|| {
-                format!(
+                fault!(
+                    NO_PROGRAM,
                     "{name} has no program; give its component an implementation, or run with --manual {name}"
                 )
             })?;
@@ -61,8 +63,10 @@ impl Runtime<'_> {
                 scratch: &home,
                 not_inherited: &ENV_IDENTITY,
             };
-            let command = prepare(program, self.model.instances[i.index()].resources, &place)
-                .map_err(|error| format!("{name} cannot be started: {error}"))?;
+            let command =
+                prepare(program, self.model.instances[i.index()].resources, &place).map_err(|error| {
+                    fault!(NOT_STARTABLE, "{name} cannot be started: {error}").caused_by(&error)
+                })?;
             self.ran.insert(i, Ran::of(&command));
             self.commands.insert(i, command);
         }
@@ -70,16 +74,17 @@ impl Runtime<'_> {
     }
 
     /// Where the model was read from, in full.
-    pub(super) fn model_directory(&self) -> Result<PathBuf, String> {
+    pub(super) fn model_directory(&self) -> Result<PathBuf, Fault> {
         let directory = match self.record.model_files.first() {
             Some(file) => Path::new(file).parent().map(Path::to_path_buf).unwrap_or_default(),
             None => PathBuf::new(),
         };
-        std::path::absolute(directory.join(".")).map_err(|error| format!("the current directory: {error}"))
+        std::path::absolute(directory.join("."))
+            .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "the current directory: {error}"))
     }
 
     /// Makes the directories of all processes: for each the first of its instances, and where it has its files.
-    pub(super) fn make_homes(&self) -> Result<Vec<(InstanceId, PathBuf)>, String> {
+    pub(super) fn make_homes(&self) -> Result<Vec<(InstanceId, PathBuf)>, Fault> {
         let mut homes = Vec::new();
         let mut light: BTreeMap<String, Vec<InstanceId>> = BTreeMap::new();
         for i in InstanceId::first(self.model.instances.len()) {
@@ -97,16 +102,17 @@ impl Runtime<'_> {
     }
 
     /// The process that outlives this one, if this one is killed, and then says so.
-    pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, String> {
+    pub(super) fn guard(&self, secrets: Option<&Secrets>) -> Result<Guard, Fault> {
         let (directory, since, record) = (self.directory.clone(), self.since, self.record.clone());
         let last_word = secrets.map(Secrets::last_word);
         let lost = move |loss: &Loss| {
             let why = crate::lost::write_down(&directory, since, record, loss);
             if let (Some(last_word), Some(noted)) = (&last_word, &loss.noted) {
-                Secrets::tell(last_word, noted, &why);
+                Secrets::tell(last_word, noted, why.text());
             }
         };
-        Guard::start(lost)
-            .map_err(|error| format!("the run's guard, a process that outlives it, cannot be made: {error}"))
+        Guard::start(lost).map_err(|error| {
+            fault!(CANNOT_WATCH, "the run's guard, a process that outlives it, cannot be made: {error}")
+        })
     }
 }

@@ -108,7 +108,7 @@ impl Runtime<'_> {
                 state: outcome.into(),
                 reason: match outcome {
                     ligament_agent::Outcome::Failed(failure) => {
-                        Some(failure.sentence(|rank| self.model.rank(rank)))
+                        Some(failure.sentence(|rank| self.model.rank(rank)).to_string())
                     }
                     _ => None,
                 },
@@ -130,7 +130,7 @@ impl Runtime<'_> {
                 port: self.model.ends(*channel).map(|((_, port), _)| port).unwrap_or_default(),
                 bytes: *bytes,
             },
-            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.clone() },
+            AgentOrder::Fail(reason) => Event::Deadlock { reason: reason.to_string() },
             AgentOrder::Look { .. }
             | AgentOrder::End(_)
             | AgentOrder::Hurry

@@ -48,13 +48,11 @@ impl Runtime<'_> {
         let Some(line) = error_line(&lines) else { return failure };
         let advice = advice(line, &place);
         // Of one that took part the last line may be anything, and is shown with those before it.
-        if advice.is_none() && !failure.what.ends_with("before it had registered") {
+        if advice.is_none() && !failure.what.text().ends_with("before it had registered") {
             return failure;
         }
-        failure.what.push_str(&format!(": {line}"));
-        if let Some(advice) = advice {
-            failure.what.push_str(&format!("; {advice}"));
-        }
+        let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
+        failure.what = failure.what.told(|what| format!("{what}: {line}{advice}"));
         failure
     }
 }

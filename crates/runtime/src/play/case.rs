@@ -1,6 +1,7 @@
 //! A case file: what a submodel is fed, and what it is to answer. `docs/reference/case-file.md` describes it.
 
 use super::values::read_value;
+use ligament_catalogue::Code;
 use ligament_model::yaml::{self, Kind, Node};
 use ligament_model::{parse_assignment, At, Operator, Problem, Reader, SettingValue};
 use ligament_wire::Value;
@@ -83,7 +84,7 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
     match map.get("ligament_case").map(|node| &node.kind) {
         Some(Kind::Int(1, _)) => {}
         _ => reader.error(
-            "bad-case",
+            Code::BAD_CASE,
             &root.at,
             "this is no case of version 1",
             "begin it with \"ligament_case: 1\"",
@@ -97,7 +98,9 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
             let Some(name) = reader.key(&key) else { continue };
             match parse_assignment(&format!("{name}={}", flow(&value))) {
                 Ok((name, value)) => case.settings.push((name.to_string(), value)),
-                Err(error) => reader.error("bad-setting", &value.at, error.to_string(), "correct the setting"),
+                Err(error) => {
+                    reader.error(Code::BAD_SETTING, &value.at, error.to_string(), "correct the setting")
+                }
             }
         }
     }
@@ -105,7 +108,7 @@ fn read_root(reader: &mut Reader, root: &Node, case: &mut Case) {
     let Some(messages) = map.get("messages") else { return };
     let Kind::Seq(steps) = &messages.kind else {
         reader.error(
-            "wrong-type",
+            Code::WRONG_TYPE,
             &messages.at,
             "the messages are a list",
             "begin each message with \"- to:\" or \"- from:\"",
@@ -142,7 +145,12 @@ fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
     let mut allowed = |node: &Node| {
         let number = reader.number(node, "a tolerance")?;
         if !(0.0..f64::INFINITY).contains(&number) {
-            reader.error("bad-case", &node.at, "a tolerance is a finite number, not below 0", "write 1.0e-9");
+            reader.error(
+                Code::BAD_CASE,
+                &node.at,
+                "a tolerance is a finite number, not below 0",
+                "write 1.0e-9",
+            );
         }
         Some(number)
     };
@@ -161,7 +169,12 @@ fn read_tolerance(reader: &mut Reader, node: &Node) -> Option<Tolerance> {
 fn finite(reader: &mut Reader, node: &Node, what: &str) -> Option<f64> {
     let number = reader.number(node, what)?;
     if !number.is_finite() {
-        reader.error("bad-case", &node.at, format!("{what} is no time"), "give finite model time in seconds");
+        reader.error(
+            Code::BAD_CASE,
+            &node.at,
+            format!("{what} is no time"),
+            "give finite model time in seconds",
+        );
     }
     Some(number).filter(|number| number.is_finite())
 }
@@ -173,7 +186,7 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
         (None, Some(port)) => (false, port),
         _ => {
             let message = "a message goes to one port of the submodel, or comes from one";
-            reader.error("bad-case", &node.at, message, "give it \"to:\" or \"from:\"");
+            reader.error(Code::BAD_CASE, &node.at, message, "give it \"to:\" or \"from:\"");
             return None;
         }
     };
@@ -184,13 +197,13 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None => "name it under \"ports:\"".to_owned(),
         };
-        reader.error("bad-case", &name.at, format!("the case has no port \"{port}\""), advice);
+        reader.error(Code::BAD_CASE, &name.at, format!("the case has no port \"{port}\""), advice);
         return None;
     };
     if known.operator.receives() != to {
         let (does, word) = if to { ("sends", "from") } else { ("receives", "to") };
         let message = format!("the submodel {does} on the port \"{port}\" ({})", known.operator.name());
-        reader.error("bad-case", &name.at, message, format!("write \"{word}: {port}\""));
+        reader.error(Code::BAD_CASE, &name.at, message, format!("write \"{word}: {port}\""));
         return None;
     }
     let slot = match map.get("slot") {
@@ -198,7 +211,7 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
             Ok(slot) if slot < MOST_SLOTS => Some(slot),
             _ => {
                 let message = format!("slots are numbers below {MOST_SLOTS}");
-                reader.error("bad-case", &node.at, message, "correct the slot");
+                reader.error(Code::BAD_CASE, &node.at, message, "correct the slot");
                 return None;
             }
         },
@@ -212,7 +225,7 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
                 "take \"slot:\" away, or call the port \"name[]\"",
             ),
         };
-        reader.error("bad-case", &node.at, message, advice);
+        reader.error(Code::BAD_CASE, &node.at, message, advice);
         return None;
     }
     let timestamp = match map.get("timestamp") {
@@ -225,7 +238,12 @@ fn read_step(reader: &mut Reader, node: &Node, tolerance: Tolerance, ports: &[Po
     };
     if to && next_timestamp.flatten().is_some_and(|next| next < timestamp.unwrap_or(0.0)) {
         let message = "the next timestamp is earlier than the timestamp";
-        reader.error("bad-case", &node.at, message, "give the time of the next message on this port, or none");
+        reader.error(
+            Code::BAD_CASE,
+            &node.at,
+            message,
+            "give the time of the next message on this port, or none",
+        );
         return None;
     }
     let data = match map.get("data") {

@@ -2,6 +2,7 @@
 
 use super::case::Tolerance;
 use super::values::{elements, written, written_element, written_number, Element};
+use ligament_catalogue::said;
 use ligament_wire::{Array, Value};
 
 /// The longest text of a value in a message, in characters.
@@ -17,7 +18,8 @@ fn differ(found: &Value, expected: &Value, tolerance: Tolerance, place: &str) ->
     match (found, expected) {
         (Value::List(found), Value::List(expected)) => {
             if found.len() != expected.len() {
-                return Some(format!(
+                return Some(said!(
+                    CASE_DIFFERS,
                     "{}a list of {}, expected one of {}",
                     at(place),
                     found.len(),
@@ -34,7 +36,7 @@ fn differ(found: &Value, expected: &Value, tolerance: Tolerance, place: &str) ->
                 map.iter().find(|(name, _)| name == key).map(|entry| entry.1.clone())
             };
             if let Some((key, _)) = found.iter().find(|(key, _)| get(expected, key).is_none()) {
-                return Some(format!("{}a key \"{key}\" that is not expected", at(place)));
+                return Some(said!(CASE_DIFFERS, "{}a key \"{key}\" that is not expected", at(place)));
             }
             expected.iter().find_map(|(key, expected)| match get(found, key) {
                 None => Some(format!("{}no key \"{key}\"", at(place))),
@@ -112,10 +114,11 @@ fn arrays(found: &Array, expected: &Array, tolerance: Tolerance, place: &str) ->
         let text = |kind: &(ligament_wire::DType, Vec<u64>, Vec<String>, Option<String>)| {
             format!("{} {:?}", kind.0.name(), kind.1)
         };
-        return Some(format!("{}an array of {}, expected {}", at(place), text(&is), text(&wanted)));
+        return Some(said!(CASE_DIFFERS, "{}an array of {}, expected {}", at(place), text(&is), text(&wanted)));
     }
     if is.2 != wanted.2 || is.3 != wanted.3 {
-        return Some(format!(
+        return Some(said!(
+            CASE_DIFFERS,
             "{}names {:?} and unit {:?}, expected {:?} and {:?}",
             at(place),
             is.2,
@@ -136,7 +139,7 @@ fn arrays(found: &Array, expected: &Array, tolerance: Tolerance, place: &str) ->
     let text = number(pairs[first].0, pairs[first].1, tolerance, &format!("{place}{index:?}"))?;
     Some(match wrong {
         1 => text,
-        wrong => format!("{text}; {wrong} of {} elements differ", pairs.len()),
+        wrong => said!(CASE_DIFFERS, "{text}; {wrong} of {} elements differ", pairs.len()),
     })
 }
 

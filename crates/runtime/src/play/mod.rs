@@ -11,8 +11,9 @@ pub use player::{play_part, Verdict};
 use crate::{run_over, RunOptions, RunResult, Show, Terminal};
 use case::{read_case, Case};
 use ligament_analysis::{check_configuration, CheckOptions, Files};
+use ligament_catalogue::{fault, Code, Fault};
 use ligament_manager::RunState;
-use ligament_model::{Configuration, Operator, Problem, Resolved};
+use ligament_model::{Configuration, Operator, Problem, Problems, Resolved};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::fs::DirBuilderExt;
@@ -74,13 +75,13 @@ impl Play {
     ///
     /// # Errors
     /// What is wrong with the case, the program or the place.
-    pub fn prepare(options: &PlayOptions) -> Result<Play, String> {
+    pub fn prepare(options: &PlayOptions) -> Result<Play, Fault> {
         let name = options.case.display().to_string();
         let text = ligament_model::read_text(&options.case)
-            .map_err(|error| format!("the case {name} cannot be read: {error}"))?;
-        let case = read_case(&text, &name)
-            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-        let case_file = std::path::absolute(&options.case).map_err(|error| format!("{name}: {error}"))?;
+            .map_err(|error| fault!(CASE_UNREADABLE, "the case {name} cannot be read: {error}"))?;
+        let case = read_case(&text, &name).map_err(Problems)?;
+        let case_file =
+            std::path::absolute(&options.case).map_err(|error| fault!(CASE_UNREADABLE, "{name}: {error}"))?;
         let place = PlayDirectories::new(options.directory.as_deref())?;
         let text = model_text(&case, options, &case_file, &place.result);
         let made = text.and_then(|text| resolved(&text).map(|model| (text, model)));
@@ -110,7 +111,7 @@ impl Play {
     ///
     /// # Errors
     /// The run could not begin.
-    pub fn run(self) -> Result<Played, String> {
+    pub fn run(self) -> Result<Played, Fault> {
         let Play { model, model_text, place, is_kept, by_hand, expected } = self;
         let options = RunOptions {
             directory: Some(place.run.clone()),
@@ -154,7 +155,7 @@ struct PlayDirectories {
 }
 
 impl PlayDirectories {
-    fn new(wanted: Option<&Path>) -> Result<PlayDirectories, String> {
+    fn new(wanted: Option<&Path>) -> Result<PlayDirectories, Fault> {
         let mut made = None;
         for attempt in 0..100 {
             let path = std::env::temp_dir().join(format!("ligament-play-{}-{attempt}", std::process::id()));
@@ -164,10 +165,18 @@ impl PlayDirectories {
                     break;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(format!("the directory {} cannot be made: {error}", path.display())),
+                Err(error) => {
+                    return Err(fault!(
+                        RUN_DIRECTORY_UNWRITABLE,
+                        "the directory {} cannot be made: {error}",
+                        path.display()
+                    ))
+                }
             }
         }
-        let temporary = made.ok_or("no directory for the run can be made in TMPDIR; remove old ones there")?;
+        let temporary = made.ok_or_else(|| {
+            fault!(CASE_UNREADABLE, "no directory for the run can be made in TMPDIR; remove old ones there")
+        })?;
         let run = wanted.map_or_else(|| temporary.join("run"), Path::to_owned);
         Ok(PlayDirectories { run, result: temporary.join("result.json"), temporary })
     }
@@ -179,7 +188,7 @@ impl PlayDirectories {
 }
 
 /// The model of submodel and player, in yMMSL.
-fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Path) -> Result<String, String> {
+fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Path) -> Result<String, Fault> {
     let mut text = String::from("ymmsl_version: v0.1\nmodel:\n  name: play\n  components:\n");
     let mut component = |name: &str, ports: &[(&str, Vec<&str>)]| {
         let _ = write!(text, "    {name}:\n      implementation: {name}\n      ports:\n");
@@ -227,12 +236,12 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
     Ok(text)
 }
 
-fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsString]) -> Result<(), String> {
+fn program(text: &mut String, name: &str, executable: &OsStr, arguments: &[OsString]) -> Result<(), Fault> {
     let word = |word: &OsStr| match word.to_str() {
         Some(word) => Ok(serde_json::Value::from(word).to_string()),
-        None => Err(format!("{} is no text in UTF-8", word.to_string_lossy())),
+        None => Err(fault!(CASE_UNREADABLE, "{} is no text in UTF-8", word.to_string_lossy())),
     };
-    let arguments: Result<Vec<String>, String> = arguments.iter().map(|argument| word(argument)).collect();
+    let arguments: Result<Vec<String>, Fault> = arguments.iter().map(|argument| word(argument)).collect();
     let _ =
         writeln!(text, "  {name}: {{executable: {}, args: [{}]}}", word(executable)?, arguments?.join(", "));
     Ok(())
@@ -249,21 +258,18 @@ fn located(word: &OsStr, is_program: bool) -> OsString {
     }
 }
 
-fn resolved(text: &str) -> Result<Resolved, String> {
-    let configuration =
-        Configuration::from_yaml(text, "the model of this case").map_err(|problems| problems.to_string())?;
+fn resolved(text: &str) -> Result<Resolved, Fault> {
+    let configuration = Configuration::from_yaml(text, "the model of this case")?;
     let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
     let mut report = check_configuration(configuration, &options);
     match report.resolved.take().filter(|_| report.is_ok()) {
         Some(model) => Ok(model),
         // The model is none that the user has written, so its lines mean nothing to them.
-        None => Err(report
-            .problems
-            .iter()
-            .filter(|problem| problem.is_error())
-            .map(in_words)
-            .collect::<Vec<_>>()
-            .join("\n")),
+        None => {
+            let errors: Vec<&Problem> = report.problems.iter().filter(|problem| problem.is_error()).collect();
+            let words: Vec<String> = errors.iter().map(|problem| in_words(problem)).collect();
+            Err(Fault::new(errors.first().map_or(Code::BAD_CASE, |problem| problem.code), words.join("\n")))
+        }
     }
 }
 

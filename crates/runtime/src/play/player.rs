@@ -3,7 +3,9 @@
 use super::case::{read_case, Case, Step};
 use super::compare::difference;
 use super::values::{written, written_number};
-use ligament_instance::{Error, Instance, Message, Operator, Outgoing, Ports, ValueRef, Wait};
+use ligament_catalogue::{fault, said, Fault};
+use ligament_instance::{Error, Instance, Kind, Message, Operator, Outgoing, Ports, ValueRef, Wait};
+use ligament_model::Problems;
 use ligament_wire::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -41,31 +43,32 @@ impl Verdict {
 ///
 /// # Errors
 /// The case cannot be read, or the run not be joined.
-pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), String> {
-    let text = ligament_model::read_text(case).map_err(|error| format!("{}: {error}", case.display()))?;
-    let case = read_case(&text, &case.display().to_string())
-        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+pub fn play_part(case: &Path, result: &Path, patience: Duration) -> Result<(), Fault> {
+    let text = ligament_model::read_text(case)
+        .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", case.display()))?;
+    let case = read_case(&text, &case.display().to_string()).map_err(Problems)?;
     let mut ports = Ports::new();
     for port in &case.ports {
         let name = if port.is_vector { format!("{}[]", port.name) } else { port.name.clone() };
         ports.add(if port.operator.receives() { Operator::OI } else { Operator::S }, &name);
     }
-    let mut instance = Instance::new(Some(&ports)).map_err(|error| error.to_string())?;
+    let mut instance = Instance::new(Some(&ports))?;
     let mut verdict = Verdict::default();
     let ended = play_all(&mut instance, &case, patience, &mut verdict);
     // The verdict is there before the run can end because of it.
     let temporary = result.with_extension("part");
     std::fs::write(&temporary, verdict.to_json().to_string())
         .and_then(|()| std::fs::rename(&temporary, result))
-        .map_err(|error| format!("{}: {error}", result.display()))?;
+        .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", result.display()))?;
     match ended {
-        Ok(true) => instance.finish().map_err(|error| error.to_string()),
-        Ok(false) => instance
-            .error_shutdown("the submodel does not do what the case expects")
-            .map_err(|error| error.to_string()),
+        Ok(true) => Ok(instance.finish()?),
+        Ok(false) => {
+            let why = fault!(CASE_DIFFERS, "the submodel does not do what the case expects");
+            Ok(instance.error_shutdown(&why.with_code())?)
+        }
         // The run says why.
-        Err(Error::RunEnds(_)) => Ok(()),
-        Err(error) => Err(error.to_string()),
+        Err(error) if error.kind() == Kind::RunEnds => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -100,8 +103,9 @@ fn play_all(
                     verdict.wrong.push((step.at.line, format!("{}: {what}", named(&step.port, step.slot))))
                 }
             },
-            Err(Error::TimedOut(_)) => {
-                let what = format!(
+            Err(error) if error.kind() == Kind::TimedOut => {
+                let what = said!(
+                    CASE_DIFFERS,
                     "{}: nothing came within {} s",
                     named(&step.port, step.slot),
                     patience.as_secs_f64()
@@ -110,9 +114,12 @@ fn play_all(
                 note_what_else_came(instance, case, verdict)?;
                 return Ok(false);
             }
-            Err(Error::Closed(_)) => {
-                let what =
-                    format!("{}: the submodel ended before it sent this message", named(&step.port, step.slot));
+            Err(error) if error.kind() == Kind::Closed => {
+                let what = said!(
+                    CASE_DIFFERS,
+                    "{}: the submodel ended before it sent this message",
+                    named(&step.port, step.slot)
+                );
                 verdict.wrong.push((step.at.line, what));
                 return Ok(true);
             }
@@ -139,7 +146,7 @@ fn note_what_else_came(instance: &mut Instance, case: &Case, verdict: &mut Verdi
             }
             match instance.receive(port, slot) {
                 Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
-                Err(Error::Closed(_)) => break,
+                Err(error) if error.kind() == Kind::Closed => break,
                 Err(error) => return Err(error),
             }
         }
@@ -162,7 +169,8 @@ fn places<'a>(instance: &Instance, case: &'a Case) -> Result<Vec<(&'a str, Optio
 }
 
 fn surprise(port: &str, slot: Option<u32>, message: &Message) -> String {
-    format!(
+    said!(
+        CASE_DIFFERS,
         "{}: a message at {} that the case does not expect: {}",
         named(port, slot),
         written_number(message.timestamp),
@@ -182,10 +190,13 @@ fn more_came(
     for _ in 0..MOST_SURPRISES {
         match instance.receive_within(port, slot, Wait::AtMost(patience)) {
             Ok(message) => verdict.wrong.push((0, surprise(port, slot, &message))),
-            Err(Error::Closed(_)) => return Ok(true),
-            Err(Error::TimedOut(_)) => {
-                let what =
-                    format!("the submodel did not end within {} s of the last message", patience.as_secs_f64());
+            Err(error) if error.kind() == Kind::Closed => return Ok(true),
+            Err(error) if error.kind() == Kind::TimedOut => {
+                let what = said!(
+                    CASE_DIFFERS,
+                    "the submodel did not end within {} s of the last message",
+                    patience.as_secs_f64()
+                );
                 verdict.wrong.push((0, what));
                 return Ok(false);
             }
@@ -220,7 +231,8 @@ fn wrong_with(message: &Message, step: &Step) -> Option<String> {
             (found, expected) => found == expected,
         };
         if !same {
-            return Some(format!(
+            return Some(said!(
+                CASE_DIFFERS,
                 "next timestamp {}, expected {}",
                 shown(message.next_timestamp),
                 shown(expected)

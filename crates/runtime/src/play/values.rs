@@ -4,6 +4,7 @@
 //! a mapping of the user's own that happens to have just that key is written under `map`.
 
 use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
+use ligament_catalogue::Code;
 use ligament_model::yaml::{Kind, Node};
 use ligament_model::{Fields, Reader};
 use ligament_wire::{Array, ArrayMeta, DType, Order, Value};
@@ -61,7 +62,7 @@ fn read_complex(reader: &mut Reader, node: &Node) -> Option<Value> {
         }
         _ => {
             reader.error(
-                "bad-case",
+                Code::BAD_CASE,
                 &node.at,
                 "a complex number is a list of two numbers",
                 "write [1.5, -2.0]",
@@ -78,7 +79,12 @@ fn read_bytes(reader: &mut Reader, node: &Node) -> Option<Value> {
         _ => None,
     };
     if bytes.is_none() {
-        reader.error("bad-case", &node.at, "bytes are a text in base 64", "write them as base64 gives them");
+        reader.error(
+            Code::BAD_CASE,
+            &node.at,
+            "bytes are a text in base 64",
+            "write them as base64 gives them",
+        );
     }
     bytes.map(|bytes| Value::Bytes(bytes.into()))
 }
@@ -92,7 +98,7 @@ fn read_large(reader: &mut Reader, node: &Node) -> Option<Value> {
     };
     if large.is_none() {
         let message = format!("{} is no whole number from 0 to {}", node.describe(), u64::MAX);
-        reader.error("bad-case", &node.at, message, "write its digits in quotes");
+        reader.error(Code::BAD_CASE, &node.at, message, "write its digits in quotes");
     }
     large.map(|large| i64::try_from(large).map_or(Value::UInt(large), Value::Int))
 }
@@ -119,7 +125,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
             if known.is_none() {
                 let names: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.name()).collect();
                 let advice = format!("use one of: {}", names.join(", "));
-                reader.error("bad-case", &node.at, format!("there is no element type \"{name}\""), advice);
+                reader.error(Code::BAD_CASE, &node.at, format!("there is no element type \"{name}\""), advice);
             }
             known?
         }
@@ -131,7 +137,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     }
     if let Some(node) = fields.get("shape") {
         let Kind::Seq(extents) = &node.kind else {
-            reader.error("bad-case", &node.at, "a shape is a list of whole numbers", "write [3, 4]");
+            reader.error(Code::BAD_CASE, &node.at, "a shape is a list of whole numbers", "write [3, 4]");
             return None;
         };
         shape = extents.iter().map(|extent| reader.count(extent, "an extent", 0)).collect::<Option<_>>()?;
@@ -139,21 +145,21 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     let wanted = shape.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
     if wanted != Some(elements.len()) {
         let message = format!("the shape {shape:?} does not take {} elements", elements.len());
-        reader.error("bad-case", &node.at, message, "give as many elements as the shape has");
+        reader.error(Code::BAD_CASE, &node.at, message, "give as many elements as the shape has");
         return None;
     }
     let mut bytes = Vec::with_capacity(elements.len() * dtype.size());
     for element in elements {
         if put(dtype, element, &mut bytes).is_none() {
             let message = format!("{} is no {}", element.describe(), dtype.name());
-            reader.error("bad-case", &element.at, message, "write a number that the element type can hold");
+            reader.error(Code::BAD_CASE, &element.at, message, "write a number that the element type can hold");
             return None;
         }
     }
     let mut meta = ArrayMeta { names: Vec::new(), unit: None, strides: None };
     if let Some(node) = fields.get("names") {
         let Kind::Seq(names) = &node.kind else {
-            reader.error("bad-case", &node.at, "the names of dimensions are a list", "write [x, y]");
+            reader.error(Code::BAD_CASE, &node.at, "the names of dimensions are a list", "write [x, y]");
             return None;
         };
         meta.names = names.iter().map(|name| reader.text(name, "a dimension's name")).collect::<Option<_>>()?;
@@ -165,7 +171,7 @@ fn read_array(reader: &mut Reader, node: &Node) -> Option<Array> {
     match Array::new(dtype, &extents, Order::RowMajor, bytes.into(), Some(meta)) {
         Ok(array) => Some(array),
         Err(error) => {
-            reader.error("bad-case", &node.at, error.to_string(), "correct the array");
+            reader.error(Code::BAD_CASE, &node.at, error.to_string(), "correct the array");
             None
         }
     }
@@ -189,7 +195,7 @@ fn flatten<'a>(
     }
     if shape.get(depth) != Some(&items.len()) {
         let message = format!("{} items, where the first list on this level has {}", items.len(), shape[depth]);
-        reader.error("bad-case", &node.at, message, "give all lists on one level the same length");
+        reader.error(Code::BAD_CASE, &node.at, message, "give all lists on one level the same length");
         return None;
     }
     items.iter().try_for_each(|item| flatten(reader, item, depth + 1, shape, elements))

@@ -10,6 +10,7 @@ use super::{Custodian, Endpoint};
 use crate::board::Board;
 use crate::memory::ShmError;
 use crate::ring::BODY_BYTES;
+use ligament_catalogue::fault;
 use ligament_wire::{align_part, flags, head_len, EndpointId, HeaderWords};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -208,8 +209,11 @@ impl<C: Custodian> Endpoint<C> {
         let window = CHUNK.min(body_len);
         let Some(block) = self.block(window)? else {
             if at == 0 && !self.pool.any_outstanding() {
-                let reason =
-                    format!("{}; not even a window to pass the message on in pieces can be had", self.denied);
+                let reason = fault!(
+                    MEMORY_SPENT,
+                    "{}; not even a window to pass the message on in pieces can be had",
+                    self.denied
+                );
                 return Err(ShmError::OutOfMemory { bytes: body_len, reason });
             }
             return Ok(None);

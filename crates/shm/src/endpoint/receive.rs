@@ -10,6 +10,7 @@ use crate::board::FOR_MESSAGES;
 use crate::memory::ShmError;
 use crate::ring::{BODY_BYTES, SLOT_BYTES, SLOT_WORDS};
 use crate::slab::unpacked;
+use ligament_catalogue::fault;
 use ligament_wire::Bytes;
 use ligament_wire::{align_part, flags, HeaderWords, Kind, Value};
 use std::sync::atomic::Ordering;
@@ -459,7 +460,8 @@ fn take_body(
 fn no_room(from: &str, bytes: u64) -> ShmError {
     ShmError::OutOfMemory {
         bytes,
-        reason: format!(
+        reason: fault!(
+            MEMORY_SPENT,
             "the run has too little shared memory for the message from {from}, so it comes in pieces, and the system \
              refuses its receiver as much memory of its own; send less at a time, raise \"memory\" under \"ligament:\" in \
              the model, or the limit of the receiver's memory (ulimit -v, the job's)"
@@ -477,7 +479,7 @@ fn copy_out(parts: &Bytes) -> Result<Bytes, ShmError> {
     let mut own: Vec<u8> = Vec::new();
     own.try_reserve_exact(parts.len() + LINE).map_err(|_| ShmError::OutOfMemory {
         bytes: parts.len() as u64,
-        reason: "no room for a copy".into(),
+        reason: fault!(MEMORY_OF_MACHINE, "no room for a copy"),
     })?;
     let skip = own.as_ptr().align_offset(LINE);
     own.resize(skip, 0);

@@ -7,6 +7,7 @@ use crate::area::{Front, Inbox};
 use crate::board::FOR_CREDIT;
 use crate::memory::{Mapping, ShmError};
 use crate::ring::RingWriter;
+use ligament_catalogue::fault;
 use ligament_wire::{Header, Kind};
 use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
@@ -91,7 +92,7 @@ impl<C: Custodian> Endpoint<C> {
         let to = self.out[peer].endpoint;
         let offset = self.outbox.take(FIRST_SLOTS).ok_or_else(|| ShmError::OutOfMemory {
             bytes: 0,
-            reason: "this instance has no room for another ring".into(),
+            reason: fault!(MEMORY_SPENT, "this instance has no room for another ring"),
         })?;
         let Opened { area, layout, inbox } = self.custodian.open_ring(to, offset, FIRST_SLOTS)?;
         if inbox >= layout.inboxes {

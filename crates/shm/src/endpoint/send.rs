@@ -11,6 +11,7 @@ use crate::board::{FOR_CREDIT, FOR_MESSAGES};
 use crate::memory::{Mapping, ShmError};
 use crate::ring::BODY_BYTES;
 use crate::slab::{packed, slab_size, stays_in_caches, BlockId, Pool};
+use ligament_catalogue::fault;
 use ligament_wire::{flags, Header, HeaderWords, Kind, Plan};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -167,7 +168,8 @@ impl<C: Custodian> Endpoint<C> {
     fn no_loan(&self, bytes: u64) -> ShmError {
         ShmError::OutOfMemory {
             bytes,
-            reason: format!(
+            reason: fault!(
+                MEMORY_SPENT,
                 "{}; use send instead of a loan, which passes a large message on in pieces",
                 self.denied
             ),
@@ -251,7 +253,7 @@ impl<C: Custodian> Endpoint<C> {
             } else {
                 let block = self.block(header.body_len)?.ok_or_else(|| ShmError::OutOfMemory {
                     bytes: header.body_len,
-                    reason: "no memory for a settings overlay".into(),
+                    reason: fault!(MEMORY_SPENT, "no memory for a settings overlay"),
                 })?;
                 let place = self.pool.place(block);
                 // SAFETY: as in `send`.
@@ -498,7 +500,7 @@ impl<C: Custodian> Endpoint<C> {
         let (id, fd) = match granted {
             Ok(granted) => granted,
             Err(ShmError::OutOfMemory { reason, .. }) => {
-                self.denied = reason;
+                self.denied = reason.to_string();
                 return Ok(None);
             }
             Err(error) => return Err(error),

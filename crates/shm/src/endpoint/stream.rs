@@ -8,6 +8,7 @@ use super::{Custodian, Endpoint};
 use crate::board::FOR_CREDIT;
 use crate::memory::ShmError;
 use crate::slab::BlockId;
+use ligament_catalogue::fault;
 use ligament_wire::{flags, HeaderWords};
 
 /// Bytes of a chunk when a message is streamed.
@@ -119,7 +120,8 @@ impl<C: Custodian> Endpoint<C> {
             if got.is_none() && first && !me.pool.any_outstanding() {
                 return Err(ShmError::OutOfMemory {
                     bytes: total,
-                    reason: format!(
+                    reason: fault!(
+                        MEMORY_SPENT,
                         "{}; not even a window to pass the message on in pieces can be had: raise `memory` under \
                          `ligament:` in the model, or free memory",
                         me.denied

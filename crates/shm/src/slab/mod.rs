@@ -9,6 +9,7 @@ mod tests;
 
 use crate::area::MAX_BLOCKS;
 use crate::memory::{Mapping, ShmError, HUGE_PAGE};
+use ligament_catalogue::fault;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -227,7 +228,10 @@ impl Pool {
         if self.blocks.len() - self.vacant.len() + count > MAX_BLOCKS {
             return Err(ShmError::OutOfMemory {
                 bytes: len,
-                reason: format!("more than {MAX_BLOCKS} messages of this sender are waiting to be read"),
+                reason: fault!(
+                    MEMORY_SPENT,
+                    "more than {MAX_BLOCKS} messages of this sender are waiting to be read"
+                ),
             });
         }
         if map.len() >= HUGE_PAGE && !shared {

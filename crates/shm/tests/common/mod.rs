@@ -1,6 +1,7 @@
 //! A domain without processes: an agent's book-keeping behind a lock, and endpoints for the threads of a test.
 #![allow(dead_code)]
 
+use ligament_catalogue::fault;
 use ligament_shm::area::{Front, Layout};
 use ligament_shm::board::{Board, Doorbell};
 use ligament_shm::endpoint::{AgentNotice, Foundation, Opened, OUTBOX_BYTES};
@@ -281,7 +282,7 @@ impl Custodian for Line {
     fn new_slab(&mut self, bytes: u64) -> Result<(u32, OwnedFd), ShmError> {
         let mut world = self.world.lock().unwrap();
         if world.granted + bytes > world.limit {
-            return Err(ShmError::OutOfMemory { bytes, reason: "the test's limit".into() });
+            return Err(ShmError::OutOfMemory { bytes, reason: fault!(MEMORY_SPENT, "the test's limit") });
         }
         world.granted += bytes;
         let memory = &mut world.endpoints[self.me as usize];

@@ -5,6 +5,7 @@ use super::files::leads_below;
 use super::{Awaited, Begin, FromAgent, Outcome, Page, Piece, Plan, Report, Snapshot, MAX_TEXT, VERSION};
 use crate::number::{DomainId, InstanceId, RankId, Ranks};
 use crate::peek::{Sight, MOST, MOST_ENTRIES};
+use ligament_catalogue::{fault, Fault};
 use std::path::{Component, Path};
 
 /// Most ranks that a run may have.
@@ -26,7 +27,7 @@ impl Extent {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self, domain: DomainId, message: &FromAgent) -> Result<(), String> {
+    pub fn check(&self, domain: DomainId, message: &FromAgent) -> Result<(), Fault> {
         match message {
             FromAgent::Join(join) => {
                 short(&join.host)?;
@@ -45,29 +46,40 @@ impl Extent {
         }
     }
 
-    fn owns(&self, domain: DomainId, rank: RankId) -> Result<(), String> {
+    fn owns(&self, domain: DomainId, rank: RankId) -> Result<(), Fault> {
         match self.ranks.try_instance(rank) {
             Some(instance) => self.owns_all_of(domain, instance),
-            None => Err(format!("it speaks of instance {rank}, and there are {}", self.ranks.count())),
+            None => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "it speaks of instance {rank}, and there are {}",
+                self.ranks.count()
+            )),
         }
     }
 
-    fn owns_all_of(&self, domain: DomainId, instance: InstanceId) -> Result<(), String> {
+    fn owns_all_of(&self, domain: DomainId, instance: InstanceId) -> Result<(), Fault> {
         match self.placement.get(instance.index()) {
             Some(&owner) if owner == domain => Ok(()),
-            Some(owner) => Err(format!("it speaks of instance {instance}, which is domain {owner}'s")),
-            None => Err(format!("it speaks of instance {instance}, and there are {}", self.placement.len())),
+            Some(owner) => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "it speaks of instance {instance}, which is domain {owner}'s"
+            )),
+            None => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "it speaks of instance {instance}, and there are {}",
+                self.placement.len()
+            )),
         }
     }
 
-    fn channel(&self, channel: u32) -> Result<(), String> {
+    fn channel(&self, channel: u32) -> Result<(), Fault> {
         if (channel as usize) < self.channels {
             return Ok(());
         }
-        Err(format!("it speaks of channel {channel}, and there are {}", self.channels))
+        Err(fault!(DOMAIN_SENDS_NONSENSE, "it speaks of channel {channel}, and there are {}", self.channels))
     }
 
-    fn report(&self, domain: DomainId, report: &Report) -> Result<(), String> {
+    fn report(&self, domain: DomainId, report: &Report) -> Result<(), Fault> {
         match report {
             Report::Registered { rank, language, .. } => {
                 self.owns(domain, *rank).and_then(|()| short(language))
@@ -84,16 +96,16 @@ impl Extent {
         }
     }
 
-    fn outcome(&self, outcome: &Outcome) -> Result<(), String> {
+    fn outcome(&self, outcome: &Outcome) -> Result<(), Fault> {
         let Outcome::Failed(failure) = outcome else { return Ok(()) };
         if failure.rank.is_some_and(|rank| rank.index() >= self.ranks.count()) {
-            return Err("it blames an instance that there is not".into());
+            return Err(fault!(DOMAIN_SENDS_NONSENSE, "it blames an instance that there is not"));
         }
         short(&failure.what)?;
         failure.said.iter().try_for_each(|said| short(said))
     }
 
-    fn snapshot(&self, domain: DomainId, snapshot: &Snapshot) -> Result<(), String> {
+    fn snapshot(&self, domain: DomainId, snapshot: &Snapshot) -> Result<(), Fault> {
         for row in &snapshot.rows {
             self.owns(domain, row.rank)?;
             row.page.iter().try_for_each(|page| self.page(page))?;
@@ -105,21 +117,24 @@ impl Extent {
         Ok(())
     }
 
-    fn page(&self, page: &Page) -> Result<(), String> {
+    fn page(&self, page: &Page) -> Result<(), Fault> {
         match page.waits.as_ref().map(|waits| &waits.what) {
             Some(Awaited::Message(channels)) => channels.iter().try_for_each(|&channel| self.channel(channel)),
             Some(Awaited::Credit(channel, _)) => self.channel(*channel),
-            Some(Awaited::Slots(rank)) if rank.index() >= self.ranks.count() => {
-                Err(format!("it waits for instance {rank}, and there are {}", self.ranks.count()))
-            }
+            Some(Awaited::Slots(rank)) if rank.index() >= self.ranks.count() => Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "it waits for instance {rank}, and there are {}",
+                self.ranks.count()
+            )),
             _ => Ok(()),
         }
     }
 
-    fn piece(&self, domain: DomainId, piece: &Piece) -> Result<(), String> {
+    fn piece(&self, domain: DomainId, piece: &Piece) -> Result<(), Fault> {
         self.owns_all_of(domain, piece.instance)?;
         if !leads_below(&piece.path) {
-            return Err(format!(
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
                 "it sends the file {:?}, which is not below an instance's directory",
                 piece.path
             ));
@@ -127,27 +142,33 @@ impl Extent {
         piece.part.check()
     }
 
-    fn wants(&self, inputs: &[u32]) -> Result<(), String> {
+    fn wants(&self, inputs: &[u32]) -> Result<(), Fault> {
         let mut wanted = vec![false; self.inputs];
         for &input in inputs {
             match wanted.get_mut(input as usize) {
                 Some(wanted) if !*wanted => *wanted = true,
-                Some(_) => return Err(format!("it wants input {input} twice")),
-                None => return Err(format!("it wants input {input}, and there are {}", self.inputs)),
+                Some(_) => return Err(fault!(DOMAIN_SENDS_NONSENSE, "it wants input {input} twice")),
+                None => {
+                    return Err(fault!(
+                        DOMAIN_SENDS_NONSENSE,
+                        "it wants input {input}, and there are {}",
+                        self.inputs
+                    ))
+                }
             }
         }
         Ok(())
     }
 }
 
-fn sight(sight: &Sight) -> Result<(), String> {
+fn sight(sight: &Sight) -> Result<(), Fault> {
     match sight {
         Sight::Directory(entries) if entries.len() > MOST_ENTRIES => {
-            Err(format!("it shows {} entries of a directory at once", entries.len()))
+            Err(fault!(DOMAIN_SENDS_NONSENSE, "it shows {} entries of a directory at once", entries.len()))
         }
         Sight::Directory(entries) => entries.iter().try_for_each(|entry| short(&entry.name)),
         Sight::File { bytes, .. } if bytes.len() > MOST as usize => {
-            Err(format!("it shows {} bytes of a file at once", bytes.len()))
+            Err(fault!(DOMAIN_SENDS_NONSENSE, "it shows {} bytes of a file at once", bytes.len()))
         }
         Sight::File { .. } => Ok(()),
         Sight::Nothing(why) => short(why),
@@ -159,27 +180,40 @@ impl Begin {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn check(&self, me: DomainId) -> Result<(), String> {
+    pub fn check(&self, me: DomainId) -> Result<(), Fault> {
         if self.version != VERSION {
-            return Err(format!(
+            return Err(fault!(
+                OTHER_VERSION_ELSEWHERE,
                 "the head speaks version {} of the protocol between domains, and this agent version {VERSION}; install \
                  the same version everywhere",
                 self.version
             ));
         }
         if me.index() >= self.domains.len() {
-            return Err(format!("the run has {} domains, and this is domain {me}", self.domains.len()));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "the run has {} domains, and this is domain {me}",
+                self.domains.len()
+            ));
         }
         self.plan.check(self.domains.len())?;
         if let Some(input) = self.inputs.iter().find(|input| !leads_below(&input.name)) {
-            return Err(format!("the input {:?} has no place below the inputs'", input.name));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "the input {:?} has no place below the inputs'",
+                input.name
+            ));
         }
         for given in &self.given {
             let known = given.instance.index() < self.plan.instances.len()
                 && (given.input as usize) < self.inputs.len()
                 && leads_below(&given.name);
             if !known {
-                return Err(format!("an input called {:?} is given to nobody, or does not exist", given.name));
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "an input called {:?} is given to nobody, or does not exist",
+                    given.name
+                ));
             }
         }
         Ok(())
@@ -188,11 +222,14 @@ impl Begin {
 
 impl Plan {
     /// Whether every number in it refers to something.
-    fn check(&self, domains: usize) -> Result<(), String> {
+    fn check(&self, domains: usize) -> Result<(), Fault> {
         let counts = self.instances.iter().map(|instance| instance.ranks.unwrap_or(1));
         let all = counts.fold(0, u32::saturating_add);
         if all > MOST_RANKS {
-            return Err(format!("the plan has {all} ranks, where {MOST_RANKS} are the most"));
+            return Err(fault!(
+                DOMAIN_SENDS_NONSENSE,
+                "the plan has {all} ranks, where {MOST_RANKS} are the most"
+            ));
         }
         let ranks = self.ranks();
         for instance in &self.instances {
@@ -200,18 +237,35 @@ impl Plan {
                 && (instance.ports as usize) < self.ports.len()
                 && instance.program.is_none_or(|program| (program as usize) < self.programs.len());
             if !known {
-                return Err(format!("the plan has {} refer to what is not there", instance.name));
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "the plan has {} refer to what is not there",
+                    instance.name
+                ));
             }
             let first = instance.shares.map(|first| self.instances.get(first.index()));
             if first.is_some_and(|first| first.is_none_or(|first| first.domain != instance.domain)) {
-                return Err(format!("{} is to share a process of another domain", instance.name));
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "{} is to share a process of another domain",
+                    instance.name
+                ));
             }
             if instance.ranks.is_some_and(|ranks| ranks == 0 || instance.shares.is_some()) {
-                return Err(format!("{} has no ranks, or ranks that share a process", instance.name));
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "{} has no ranks, or ranks that share a process",
+                    instance.name
+                ));
             }
             let home = Path::new(&instance.home);
             if !home.components().all(|part| matches!(part, Component::Normal(_))) {
-                return Err(format!("{} has no directory below the run's: {:?}", instance.name, instance.home));
+                return Err(fault!(
+                    DOMAIN_SENDS_NONSENSE,
+                    "{} has no directory below the run's: {:?}",
+                    instance.name,
+                    instance.home
+                ));
             }
         }
         for (number, channel) in self.channels.iter().enumerate() {
@@ -219,7 +273,7 @@ impl Plan {
                 let instance = ranks.try_instance(end.rank).map(|instance| &self.instances[instance.index()]);
                 let ports = instance.and_then(|instance| self.ports.get(instance.ports as usize));
                 if ports.is_none_or(|ports| end.port as usize >= ports.len()) {
-                    return Err(format!("channel {number} of the plan ends at no port"));
+                    return Err(fault!(DOMAIN_SENDS_NONSENSE, "channel {number} of the plan ends at no port"));
                 }
             }
         }
@@ -227,11 +281,11 @@ impl Plan {
     }
 }
 
-fn short(text: &str) -> Result<(), String> {
+fn short(text: &str) -> Result<(), Fault> {
     if text.len() <= MAX_TEXT {
         return Ok(());
     }
-    Err(format!("it sends a text of {} bytes", text.len()))
+    Err(fault!(DOMAIN_SENDS_NONSENSE, "it sends a text of {} bytes", text.len()))
 }
 
 #[cfg(test)]

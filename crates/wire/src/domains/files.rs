@@ -4,6 +4,7 @@
 use super::MAX_PIECE;
 use crate::number::InstanceId;
 use crate::peek::Sight;
+use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 use std::path::{Component, Path};
 
@@ -113,9 +114,9 @@ impl Part {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         if self.bytes.len() > MAX_PIECE || self.offset.checked_add(MAX_PIECE as u64).is_none() {
-            return Err(format!("it sends {} bytes of a file at once", self.bytes.len()));
+            return Err(fault!(DOMAIN_SENDS_NONSENSE, "it sends {} bytes of a file at once", self.bytes.len()));
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ pub use plan::{Channel, End, Instance, Plan, Port, Program, Resources};
 pub use seen::{Awaited, Carried, Interval, Lane, Page, Phase, Row, Snapshot, Tally, Waits};
 
 use crate::number::{InstanceId, RankId};
+use ligament_catalogue::{fault, Fault};
 use minicbor::{Decode, Encode};
 
 /// Version of this protocol. The head refuses others with a message that names both.
@@ -210,6 +211,9 @@ pub struct Failure {
     pub said: Option<String>,
     #[n(3)]
     pub exit: Option<Exit>,
+    /// By which it is explained.
+    #[n(4)]
+    pub code: Option<String>,
 }
 
 /// How a run ended.
@@ -316,9 +320,13 @@ pub enum AgentOrder {
 }
 
 /// Reads a message; the error says what is wrong with it.
-pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, String> {
+pub fn from_bytes<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Result<T, Fault> {
     if bytes.len() > MAX_MESSAGE {
-        return Err(format!("a message of {} bytes, where {MAX_MESSAGE} are the most", bytes.len()));
+        return Err(fault!(
+            DOMAIN_SENDS_NONSENSE,
+            "a message of {} bytes, where {MAX_MESSAGE} are the most",
+            bytes.len()
+        ));
     }
     crate::control::from_bytes(bytes)
 }

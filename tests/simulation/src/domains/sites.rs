@@ -127,7 +127,7 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
     for domain in joins {
         let join = Join { version: VERSION, host: format!("node{domain}"), cores: 1, ..Join::default() };
         if let Err((why, _)) = gathering.heard(DomainId::new(domain), &to_bytes(&FromAgent::Join(join))) {
-            wrong.push(why);
+            wrong.push(why.to_string());
         }
     }
     let missing: Vec<String> =
@@ -143,7 +143,7 @@ fn gather(script: &Script, random: &mut Random, wrong: &mut Vec<String>) -> Opti
     if gathering.complete().is_some() || gathering.missing() != missing || !named {
         wrong.push(format!("{missing:?} never joined, and it is said: {why}"));
     }
-    Some(why)
+    Some(why.to_string())
 }
 
 impl<'s> Stage<'s> {

@@ -25,8 +25,8 @@ pub fn of(stage: &Stage<'_>) -> (&'static str, Vec<String>) {
 fn name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Done => "done",
-        Outcome::Failed(failure) if failure.what.starts_with("deadlock: ") => "deadlocked",
-        Outcome::Failed(failure) if failure.what.contains(" vanished: ") => "vanished",
+        Outcome::Failed(failure) if failure.what.text().starts_with("deadlock: ") => "deadlocked",
+        Outcome::Failed(failure) if failure.what.text().contains(" vanished: ") => "vanished",
         Outcome::Failed(_) => "failed",
         Outcome::Stopped => "stopped",
         Outcome::Interrupted => "interrupted",
@@ -40,7 +40,7 @@ fn ended_for_a_reason(stage: &Stage<'_>, outcome: &Outcome, end: &str, wrong: &m
         ("deadlocked", _) => stage.script.deadlocks(),
         ("vanished", Outcome::Failed(failure)) => has(&|fault| {
             let Trouble::AgentDies { domain, .. } = fault else { return false };
-            failure.what.contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
+            failure.what.text().contains(&format!("the agent on node{domain} (domain {domain}) vanished"))
         }),
         ("failed", Outcome::Failed(failure)) => {
             has(&|fault| matches!(fault, Trouble::Crash { who, .. } if failure.rank == Some(RankId::new(*who))))

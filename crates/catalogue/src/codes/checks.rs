@@ -1,0 +1,340 @@
+//! Codes of what is wrong with a model, a site file or a case file.
+
+use super::codes;
+
+codes! {
+    CHECKS, "Problems of a model, by code":
+
+    ALIAS_EXPANSION "alias-expansion":
+        "Aliases (`*name`) in the file expand to more values or more text than is read, or too deep. Write \
+         the values out, or build the model in a script";
+
+    BAD_ALIAS "bad-alias":
+        "An alias refers to something that contains the alias itself. Write the value out";
+
+    BAD_CASE "bad-case":
+        "A value in a [case file](case-file.md) is none, or does not go with the others. The message says \
+         which";
+
+    BAD_CHECKPOINT "bad-checkpoint":
+        "A checkpoint rule has both `at` and `every`, or neither, or stops before it starts. Make two rules \
+         of it, or give `every` above zero";
+
+    BAD_CONDUIT "bad-conduit":
+        "An end of a conduit is not of the form `component.port` or `component.port[slot]`";
+
+    BAD_CUSTOM_IMPLEMENTATION "bad-custom-implementation":
+        "A path under `custom_implementations` is not a model's name with components after it, or leads into \
+         something that no model implements";
+
+    BAD_IMPORT "bad-import":
+        "An import is not of the form `from module import implementation name`";
+
+    BAD_INPUT_NAME "bad-input-name":
+        "What is staged would be called something that leads out of the working directory, or has no name. \
+         Write `name: file`";
+
+    BAD_KEY "bad-key":
+        "A key is a list, a mapping or nothing, where a name belongs";
+
+    BAD_MERGE "bad-merge":
+        "What stands after the merge key `<<` is no mapping. Refer to one with `*name`";
+
+    BAD_NAME "bad-name":
+        "A name has letters other than a–z, digits and `_`, begins with a digit, is empty, or has an index \
+         where none may be";
+
+    BAD_PATH "bad-path":
+        "A path in a site file is relative, and agents start anywhere. Begin it with `/` or with a variable";
+
+    BAD_RESOURCES "bad-resources":
+        "Resources are asked for in a mixture of ways. Give `threads`, or `mpi_processes`, or `nodes` with \
+         `mpi_processes_per_node`";
+
+    BAD_SETTING "bad-setting":
+        "The value of a setting is of none of the types that settings have. The message names them";
+
+    BAD_SITE "bad-site":
+        "A value in a site file is none, or does not go with the others. The message says which; [Site \
+         files](site-file.md) has all keys";
+
+    BAD_SIZE "bad-size":
+        "A size is not a number of bytes. Write for example `64 MiB`";
+
+    BAD_VALUE "bad-value":
+        "A value cannot be read as what its tag, such as `!!int`, says. Remove the tag, or correct the value";
+
+    CANNOT_READ_FILE "cannot-read-file":
+        "The system refuses the file, or it is none: a directory, a pipe, a device. Check its name and its \
+         permissions";
+
+    CHECKPOINTS_NOT_YET "checkpoints-not-yet":
+        "The model asks for checkpoints, and a run cannot save its state yet. Remove the section, or run \
+         without checkpoints: `--ignore checkpoints` (in Python `ignore=[\"checkpoints\"]`). See [What \
+         cannot be done yet](model-file.md#what-cannot-be-done-yet)";
+
+    CONDUIT_CYCLE "conduit-cycle":
+        "Conduits join ports of models in a circle, so that no component sends. Remove one of them";
+
+    DUPLICATE_KEY "duplicate-key":
+        "A key stands twice in one mapping. YAML would take one of the two without a word; remove one";
+
+    DUPLICATE_NAME "duplicate-name":
+        "Two things that are looked up by name in the same place have one name. Rename one";
+
+    DUPLICATE_PORT "duplicate-port":
+        "A component declares a port twice, perhaps under two operators";
+
+    DUPLICATE_PROGRAM "duplicate-program":
+        "Two files, or one, define a program of the same name. Remove or rename one";
+
+    EMPTY_CONDUIT "empty-conduit":
+        "A conduit joins two ports of the model itself: nothing is between them. Put a component there";
+
+    FILE_TOO_LARGE "file-too-large":
+        "The file is larger than is read. Split it, or build the model in a script";
+
+    FILTER_NOT_YET "filter-not-yet":
+        "A conduit has the filter `last`, `repeat` or `pad`, which a run cannot apply yet. It cannot be \
+         ignored, since the receiver would get other messages than the model says. Let the code at one of \
+         the ends, or a component between them, do it";
+
+    FILTER_ORDER "filter-order":
+        "The filters of a conduit stand in the wrong order. It is last, repeat, pad";
+
+    IMPORT_CLASH "import-clash":
+        "What is imported has the name of something in this file. Rename or remove one";
+
+    IMPORT_CYCLE "import-cycle":
+        "Modules import each other in a circle. Move what both need into a module of its own";
+
+    IMPORT_NOT_FOUND "import-not-found":
+        "There is no file for a module, or nothing of that name in it. `YMMSL_PATH` has to lead to it";
+
+    LIGHT_MPI "light-mpi":
+        "A program under `light` is started as an MPI program, but its instances share one process. Take it \
+         out, or start it directly";
+
+    MISSING_EXECUTABLE "missing-executable":
+        "An executable is not there, or not in `PATH`. Build or install it, or correct the path; \
+         `--elsewhere` leaves this out";
+
+    MISSING_IMPLEMENTATION "missing-implementation":
+        "A component does not say what implements it. Add `implementation:`";
+
+    MISSING_INPUT "missing-input":
+        "A file or directory that `stage` is to put into a working directory is not there. A path is \
+         relative to the file that names it; `--elsewhere` leaves this out";
+
+    MISSING_KEY "missing-key":
+        "A key that must be there is not. The message says which";
+
+    MISSING_PORT_NAME "missing-port-name":
+        "An end of a conduit names a component and no port";
+
+    MISSING_RESOURCES "missing-resources":
+        "An MPI program is used, and nothing says with how many processes. Add it under `resources:`";
+
+    MISSING_SCRIPT "missing-script":
+        "The script that an interpreter is to run is not there, neither beside the file that names it nor \
+         among the inputs under `stage`. A path is relative to that file; `--elsewhere` leaves this out";
+
+    MISSING_VALUE "missing-value":
+        "A conduit leads nowhere: its receiver is missing";
+
+    MISSING_VERSION "missing-version":
+        "The file does not begin with `ymmsl_version:`";
+
+    MISSING_VIRTUAL_ENV "missing-virtual-env":
+        "What `virtual_env` names is no Python environment on this machine: it has no `bin/python`. Make it, \
+         or correct the path";
+
+    MODEL_CYCLE "model-cycle":
+        "A model contains itself, directly or through others";
+
+    MPI_NODES_NOT_YET "mpi-nodes-not-yet":
+        "A program is to be started by `mpirun` on several nodes. All processes that `mpirun` starts are on \
+         one node, for now. Use `execution_model: srunmpi` in a job of Slurm, or ask for `mpi_processes` ([A \
+         code with MPI](../guides/mpi.md))";
+
+    MPIRUN_FOR_NOTHING "mpirun-for-nothing":
+        "`mpirun:` under `ligament:` names a command for a program that is no MPI program. Set its \
+         `execution_model`, or name it under `mpich:`";
+
+    MULTIPLICITY_MISMATCH "multiplicity-mismatch":
+        "The sets of instances at the two ends of a conduit do not fit: more than one dimension apart, or of \
+         different lengths. See [Conduits](model-file.md#conduits)";
+
+    NAME_TOO_LONG "name-too-long":
+        "An instance's name is that of its directory, and the system takes no name of more than 255 letters. \
+         The names of the components that contain it, and its indices, are part of it. Shorten them";
+
+    NESTED_TOO_DEEP "nested-too-deep":
+        "Models contain each other, or modules import each other, more than 64 deep. Put some of them \
+         together";
+
+    NO_MODEL "no-model":
+        "The files have programs or settings, but no model to run";
+
+    NOT_A_MODEL "not-a-model":
+        "The file is not a mapping of keys to values, so it is no model file";
+
+    NOT_EXECUTABLE "not-executable":
+        "The executable is there, but is a directory or may not be executed (`chmod +x`), or it is a script \
+         whose first line does not name what runs it. Write `executable: python3` and `args: micro.py` for a \
+         script";
+
+    NOTHING_TO_START "nothing-to-start":
+        "A program has neither an executable nor a script";
+
+    ONE_ARGUMENT "one-argument":
+        "A single text under `args` is one argument, whatever spaces are in it, and this one looks like \
+         several. Write a list: `args: [-u, micro.py]`. A warning where the program may take it as it is";
+
+    PLACE_FOR_NOBODY "place-for-nobody":
+        "Something is placed in a domain that is no component of the model and no instance of one";
+
+    PLACED_TWICE "placed-twice":
+        "A component or an instance stands in two domains under `place`. Remove one";
+
+    PORT_DIFFERS "port-differs":
+        "A component and its implementation give a port to different operators. Make both the same";
+
+    PORT_NOT_IMPLEMENTED "port-not-implemented":
+        "A component has a port that its implementation does not have";
+
+    RESOURCES_FOR_NOBODY "resources-for-nobody":
+        "(warning) Resources are asked for what is no component";
+
+    RESOURCES_MISMATCH "resources-mismatch":
+        "Threads are asked for an MPI program, or MPI processes for one that is none";
+
+    RESUME_NOT_YET "resume-not-yet":
+        "The model names saved states to resume from, and a run cannot do that yet. Remove the section, or \
+         begin at the beginning: `--ignore resume`";
+
+    SCRIPT_AND_MORE "script-and-more":
+        "A program has a script and also what only goes with an executable. Do it in the script";
+
+    SETTING_FOR_NOBODY "setting-for-nobody":
+        "(warning) A setting names a component, or an instance, that is not there";
+
+    SETTING_TYPE "setting-type":
+        "A setting is of another type than its program expects: `2` is an int, `2.0` a float. Where it can \
+         be converted this is a warning";
+
+    SEVERAL_DOCUMENTS "several-documents":
+        "The file has a second YAML document after `---`";
+
+    SEVERAL_MODEL_FILES "several-model-files":
+        "Two files define models. Put them into one, or import one from the other";
+
+    SEVERAL_MODELS "several-models":
+        "More than one model could be run. Say which, with `--model NAME`";
+
+    SLOT_AND_MULTIPLICITY "slot-and-multiplicity":
+        "A slot is given where the multiplicities decide already";
+
+    SLOT_ON_MODEL "slot-on-model":
+        "A slot is given on a port of a model; only components that a program implements have slots";
+
+    SLOT_TOO_LARGE "slot-too-large":
+        "The number of a slot is beyond all sense. Slots are numbered from 0";
+
+    STAGE_FOR_NOBODY "stage-for-nobody":
+        "Under `stage` stands what is no component of the model and no instance of one";
+
+    STAGED_TWICE "staged-twice":
+        "Two inputs of a component or an instance have the same name. Write `name: file` for each, with \
+         different names";
+
+    STARTED_IN_TWO_WAYS "started-in-two-ways":
+        "A program stands under `mpich:`, and has an `execution_model` that says otherwise. Remove one of \
+         them";
+
+    TIMELINE_NOT_YET "timeline-not-yet":
+        "A port that is in use is on a timeline of its own, or the model says which timelines match, and a \
+         run knows no timelines yet. Put the ports under `o_i` and `s`, or leave the timelines out with \
+         `--ignore timelines`: every message then goes where its conduit leads, and nobody checks that the \
+         timelines of both ends fit";
+
+    TOO_DEEP "too-deep":
+        "Lists and mappings are nested deeper than is read; often a bracket is open";
+
+    TOO_LARGE "too-large":
+        "The model has more instances, ports, conduits or channels than is possible, most often because \
+         nested models or multiplicities multiply. Reduce them, or allow more with `instances:` under \
+         `ligament:`";
+
+    TWO_SENDERS "two-senders":
+        "Two conduits lead to one port, which has one sender. Give the component a port for each";
+
+    UNCONNECTED_PORT "unconnected-port":
+        "(warning) No conduit leads to a receiving port: the code will find nothing there, which is fine if \
+         it receives with a default";
+
+    UNKNOWN_COMPONENT "unknown-component":
+        "A conduit names a component that the model does not have";
+
+    UNKNOWN_CONDUIT "unknown-conduit":
+        "A budget is given for a conduit or port that the model does not have";
+
+    UNKNOWN_FILTER "unknown-filter":
+        "The filters of conduits are last, repeat and pad";
+
+    UNKNOWN_IMPLEMENTATION "unknown-implementation":
+        "A component is to be implemented by a program or model that is neither defined nor imported";
+
+    UNKNOWN_KEY "unknown-key":
+        "A key is misspelt, or of the other version of yMMSL";
+
+    UNKNOWN_LIGHT "unknown-light":
+        "A name under `light` is no program's";
+
+    UNKNOWN_MODEL "unknown-model":
+        "The model that was asked for is not in the files";
+
+    UNKNOWN_MPI_PROGRAM "unknown-mpi-program":
+        "What stands under `mpich:` or `mpirun:` is no program";
+
+    UNKNOWN_OPERATOR "unknown-operator":
+        "Ports stand under `f_init`, `o_i`, `s` and `o_f`; on a timeline of their own only `o_i` and `s`";
+
+    UNKNOWN_PORT "unknown-port":
+        "A conduit names a port that the component, or the model, does not declare";
+
+    UNKNOWN_SETTING "unknown-setting":
+        "(warning) No program says that it knows this setting: most often misspelt";
+
+    UNKNOWN_TAG "unknown-tag":
+        "A YAML tag means nothing in a model file. Remove it";
+
+    UNKNOWN_TYPE "unknown-type":
+        "The type of a supported setting is not one of those that there are";
+
+    UNKNOWN_VERSION "unknown-version":
+        "The version of yMMSL is neither v0.1 nor v0.2";
+
+    UNKNOWN_WORD "unknown-word":
+        "A value is not one of the words that may stand there. The message lists them";
+
+    UNRESOLVED_IMPORT "unresolved-import":
+        "A model made in code uses something imported that has not been loaded";
+
+    WAIT_NOT_YET "wait-not-yet":
+        "`wait: spin` and `wait: park` (or `--wait`) are not done yet; instances wait as `auto` says. Only \
+         the speed depends on it: `--ignore wait`";
+
+    WAITING_CIRCLE "waiting-circle":
+        "Components wait at F_INIT for each other, so none can start. Let one receive on `S`, within its \
+         loop";
+
+    WRONG_DIRECTION "wrong-direction":
+        "A conduit leads from a port that receives, or to one that sends. Exchange its ends";
+
+    WRONG_TYPE "wrong-type":
+        "A value is of another type than belongs there, most often text for a number or a word for a mapping";
+
+    YAML_SYNTAX "yaml-syntax":
+        "The file is no YAML: an indentation, a tab, an open bracket or quote. Look also at the line above";
+}

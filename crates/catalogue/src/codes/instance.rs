@@ -1,0 +1,265 @@
+//! Codes that bear on the calls of a code.
+
+use super::codes;
+
+codes! {
+    REGISTERING, "When a code takes part":
+
+    AGENT_SILENT "agent-silent":
+        "The environment is that of a run which has ended. Take a new one from `ligament join`";
+
+    ANOTHER_USER "another-user":
+        "The socket of the run's agent is another user's. Either the run is theirs, or it has ended and they \
+         have taken its name: then they were told nothing. Only the user whose run it is can ask it or take \
+         part";
+
+    ALREADY_REGISTERED "already-registered":
+        "Two `Instance`s in one program, or two processes with one name. A code that is started again needs \
+         a new run";
+
+    FENCE_REFUSED "fence-refused":
+        "A container or a batch system filters the system calls of this program, but not of `ligament run`. \
+         Without this call it could sleep through a message. Allow `membarrier`, or start all of the run \
+         inside the same container";
+
+    INSTANCE_UNKNOWN "instance-unknown":
+        "Misspelt; `ligament status` lists them";
+
+    NEEDS_MANUAL "needs-manual":
+        "Say when the run begins which instances are started by hand";
+
+    NOT_IN_A_RUN "not-in-a-run":
+        "The code was started by itself. Start it with `ligament run`, or by hand with `ligament join`";
+
+    LIGHT_INSTANCE "light-instance":
+        "The library lends a light component its instance for as long as one of its functions runs ([Light \
+         components](../guides/light-components.md))";
+
+    NOT_LIGHT "not-light":
+        "The program makes an `Instance`, which is one. Write it with `run_light`, or take it out of \
+         `light:` in the model ([Light components](../guides/light-components.md))";
+
+    RUNS_WITH_OTHERS "runs-with-others":
+        "One process runs all instances of a light program, so one of them cannot be started by hand. Take \
+         it out of `light:` for that";
+
+    OTHER_USER "other-user":
+        "Only the user who began a run can take part in it or ask it";
+
+    OTHER_VERSION "other-version":
+        "Library and command are of different versions. Rebuild the code against the one that is installed \
+         (`ligament version`, `ligament config --libs`)";
+
+    PORT_DECLARED_TWICE "port-declared-twice":
+        "A port stands under two operators, or twice under one";
+
+    PORTS_DO_NOT_FIT "ports-do-not-fit":
+        "Code and model name different ports, operators, or vector ports. The message says which; change one \
+         of the two";
+
+    VECTOR_AND_SCALAR "vector-and-scalar":
+        "Two codes see their conduit differently: one as a vector port, one as a scalar one";
+
+    REGISTER_FAILED "register-failed":
+        "The connection to the run broke off, most often because the run ends at this moment, or because \
+         there is no memory or no descriptor left";
+
+    TOKEN_OF_ANOTHER_RUN "token-of-another-run":
+        "The run directory, or the environment, is that of an earlier run";
+}
+
+codes! {
+    PORTS, "Ports and the loop":
+
+    FORKED "forked":
+        "After `fork` only the first process may call the library; data that was received stays readable. \
+         Make the instance after forking";
+
+    IN_ANOTHER_CALL "in-another-call":
+        "An instance is used by one thread at a time, and not by a signal handler or a callback within a \
+         call. The text says which call of which thread is in progress, and nothing was done. Let threads \
+         take turns, for example under a lock";
+
+    INITIAL_MESSAGE_UNREAD "initial-message-unread":
+        "(warning in the log) The code does not receive on every `F_INIT` port in each pass";
+
+    INITIAL_MESSAGE_USED "initial-message-used":
+        "There is one message, for each slot, for each pass of the reuse loop";
+
+    INSTANCE_OVER "instance-over":
+        "A call after the loop. Do it within";
+
+    NO_SUCH_PORT "no-such-port":
+        "Misspelt, or not declared where the instance is made";
+
+    NO_SUCH_SLOT "no-such-slot":
+        "The model's multiplicities decide how many slots there are: ask `get_port_length`. A resizable port \
+         has none until `set_port_length`";
+
+    NOT_RESIZABLE "not-resizable":
+        "Only a vector port that is joined to a vector port can be resized \
+         ([Ensembles](../guides/ensembles-and-settings.md#vector-ports-joined-to-vector-ports))";
+
+    ORDER_OF_CALLS "order-of-calls":
+        "(warning in the log) The calls are not in the order of the loop; others may wait for each other \
+         because of it. Call `reuse_instance()` between passes";
+
+    SETTING_UNSET "setting-unset":
+        "Set it in the model or with `-s`, or give `get_setting` a default";
+
+    SETTING_WRONG_TYPE "setting-wrong-type":
+        "`2` is an int, `2.0` a float, `\"2\"` a text";
+
+    WHICH_SLOT "which-slot":
+        "Give the slot";
+
+    WRONG_OPERATOR "wrong-operator":
+        "`receive` on a sending port, or `send` on a receiving one";
+}
+
+codes! {
+    SENDING, "Sending":
+
+    CANNOT_BE_SENT "cannot-be-sent":
+        "Messages hold plain values, lists, maps with text as keys, and arrays of numbers. Turn the value \
+         into these; objects of your own into a dict";
+
+    NO_MESSAGE "no-message":
+        "A port carries messages: a value and the model time, in s, that it belongs to. Write \
+         `instance.send(\"out\", Message(t, data=value))`; `Message(t, t + dt, value)` also says when the \
+         next one will be";
+
+    LOAN_USED "loan-used":
+        "A loan is sent once, on the instance that lent it";
+
+    MESSAGE_TOO_LARGE "message-too-large":
+        "The model limits how large a message may be, to find the code that sends too much. Send less at a \
+         time, or raise `message_size` under `ligament:` ([Limits](limits.md))";
+
+    TOO_DEEP_OR_MANY "too-deep-or-many":
+        "A value is larger or deeper than can be sent. Send arrays instead of lists of numbers";
+
+    NOT_A_TIME "not-a-time":
+        "Model time is a finite number of seconds. NaN and infinity most often come from a division by a \
+         step of 0. The next timestamp is that of the next message on the same port, so it cannot lie before \
+         this one";
+
+    UNFIT_ARRAY "unfit-array":
+        "Shape, strides, axis names and bytes of an array do not belong together, or it has more than 8 \
+         dimensions";
+}
+
+codes! {
+    RECEIVING, "Receiving":
+
+    CLOSED "closed":
+        "The sender ended its loop earlier than the receiver expects. Both have to take the same number of \
+         steps; or catch the error, if that is how you end";
+
+    MALFORMED_DATA "malformed-data":
+        "What came is no message: another version of the library, memory overwritten by a fault in a code, \
+         or a fault in Ligament. Use the same release on both sides; if that is so, please report it";
+
+    NOT_AN_ARRAY "not-an-array":
+        "Sender and receiver do not mean the same. `receive_into` takes type and shape as they are, and the \
+         message is used up";
+
+    NOT_CONNECTED "not-connected":
+        "Connect it in the model, or receive with a default";
+
+    NOT_HERE_YET "not-here-yet":
+        "Each port of an operator can be received from once in the operator's function; ask `poll` before a \
+         second time. With a time-out, nothing is waited for either ([Light \
+         components](../guides/light-components.md))";
+
+    ONLY_SETTINGS "only-settings":
+        "Send `Settings` to `muscle_settings_in`";
+
+    OTHER_SETTINGS "other-settings":
+        "Members of an ensemble are mixed. Check the conduits; a code that means it says \
+         `DONT_APPLY_OVERLAY` ([Ensembles](../guides/ensembles-and-settings.md#overlays))";
+
+    NEEDS_OVERLAY_FLAG "needs-overlay-flag":
+        "Give the flag where the instance is made, or call `receive()`";
+
+    TIMED_OUT "timed-out":
+        "The time-out that the call was given is over";
+
+    UNFIT_TO_RECEIVE_INTO "unfit-to-receive-into":
+        "The array must be writable, with its elements next to each other, in this machine's byte order";
+
+    READ_ONLY_ARRAY "read-only-array":
+        "(NumPy says so) A received array is a view of where its sender put it, and others may read it too. \
+         Change a copy, `array = message.data.copy()`, or receive into an array of your own, \
+         `instance.receive_into(\"in\", array)` ([Large data](../guides/large-data.md))";
+}
+
+codes! {
+    ARGUMENTS, "Calls with wrong arguments":
+
+    BAD_ARGUMENT "bad-argument":
+        "An argument is none of those that there are. The message says which there are";
+
+    BAD_SETTING_NAME "bad-setting-name":
+        "Names have letters, digits, `_`, and `.` between their parts";
+
+    BAD_SETTING_VALUE "bad-setting-value":
+        "Settings are texts, numbers, truth values, and lists of numbers";
+
+    ABSURD_SIZE "absurd-size":
+        "A size or a number of items cannot be meant. Most often a negative number was made one without sign";
+
+    BAD_SETTING_TEXT "bad-setting-text":
+        "`-s` wants `name=value`, with the value as in a model file";
+
+    BORROWED_STRIDES "borrowed-strides":
+        "Copy it instead";
+
+    CALLBACK_FAILED "callback-failed":
+        "Write into its `lig_error` what is wrong, or return the status of the call that failed";
+
+    CALLBACK_MISSING "callback-missing":
+        "`lig_run_submodel` needs all of its functions";
+
+    NO_SUCH_ENUMERATOR "no-such-enumerator":
+        "A number that is none of the enumeration's";
+
+    NO_SUCH_ITEM "no-such-item":
+        "An index beyond the end of a list or map";
+
+    NOT_UTF8 "not-utf8":
+        "Names and texts of the C interface are UTF-8";
+
+    NULL_ARGUMENT "null-argument":
+        "Something must be given there. A `lig_value_new_…` that returned NULL had an argument that cannot \
+         be";
+
+    OPTIONS_SIZE "options-size":
+        "A struct of options was not initialised: `{.size = sizeof options}`";
+
+    NEWER_HEADER "newer-header":
+        "The library that is loaded is older than the header, or a struct's `size` was not set to its \
+         `sizeof`. Take the newer library";
+
+    RESERVED_MEMBER "reserved-member":
+        "The struct was not set to zero before it was filled";
+
+    WRONG_VALUE_KIND "wrong-value-kind":
+        "Ask `lig_value_kind` before reading or changing a value, or send what is expected";
+}
+
+codes! {
+    MEMORY, "Memory":
+
+    MEMORY_SPENT "memory-spent":
+        "Raise `memory` under `ligament:`, lower the budgets, or free views earlier ([Large \
+         data](../guides/large-data.md#memory))";
+
+    MEMORY_OF_MACHINE "memory-of-machine":
+        "The machine, or the limit of its control group, has no more. Ask the batch system for more";
+
+    SYSTEM_REFUSES "system-refuses":
+        "A call to the system failed while the library shared memory or spoke to its run. The text names the \
+         call and has the system's reason. Most often a limit of open files or of memory is reached \
+         (`ulimit -a`), or the run ends at this moment";
+}

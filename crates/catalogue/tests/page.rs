@@ -1,0 +1,211 @@
+//! The pages `docs/reference/errors.md` and `check-codes.md` say what the sources say. With `LIGAMENT_WRITE_PAGES=1` they
+//! are written anew.
+
+use ligament_catalogue::codes::{Section, CHECKS, ERRORS};
+use ligament_catalogue::entries;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ABOUT_ERRORS: &str = "# Errors
+
+<!-- made from the sources: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-catalogue --test page -->
+
+What can go wrong, by code. A message ends with the code's name: `(ligament explain no-such-port)`; that command prints the
+code's row of this page in the terminal, also without a network, and `ligament explain` lists all codes. `…` stands for names
+and numbers of your model. Every message says itself what to do; this page adds what lies behind it. A code does not change,
+and `--json` gives it beside the text.
+
+What `ligament check` finds in a model, before it runs, has codes of its own: [Problems of a model](check-codes.md).
+";
+
+const ABOUT_CHECKS: &str = "# Problems of a model, by code
+
+<!-- made from the sources: LIGAMENT_WRITE_PAGES=1 cargo test -p ligament-catalogue --test page -->
+
+Everything that `ligament check` can find has a code, which stands at the end of its line, which `--json` gives and which
+does not change. The message names the place and says what to do; this page, and `ligament explain CODE` in the terminal, say
+what lies behind it. Warnings leave the model fit to run.
+
+| code | what it means, and what to do |
+| --- | --- |
+";
+
+/// What may stand in a row only behind a backslash.
+fn row(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn errors_page(said: &HashMap<&str, Vec<String>>) -> String {
+    let mut page = ABOUT_ERRORS.to_owned();
+    for Section { when, codes } in ERRORS {
+        page += &format!(
+            "\n## {when}\n\n| code | messages | what it means, and what to do |\n| --- | --- | --- |\n"
+        );
+        for (code, meaning) in *codes {
+            let messages = said.get(code.name()).map(|all| row(&all.join("<br>"))).unwrap_or_default();
+            page += &format!("| `{code}` | {messages} | {} |\n", row(meaning));
+        }
+    }
+    page
+}
+
+fn checks_page() -> String {
+    let codes = CHECKS.iter().flat_map(|section| section.codes);
+    ABOUT_CHECKS.to_owned()
+        + &codes.map(|(code, meaning)| format!("| `{code}` | {} |\n", row(meaning))).collect::<String>()
+}
+
+/// All messages of the sources, by their codes' names.
+fn said() -> HashMap<&'static str, Vec<String>> {
+    let mut said: HashMap<&str, Vec<String>> = HashMap::new();
+    for source in sources() {
+        let text = fs::read_to_string(&source).unwrap();
+        for (code, message) in messages_of(text.split("#[cfg(test)]\nmod tests {").next().unwrap()) {
+            let all = said.entry(code).or_default();
+            if !all.contains(&message) {
+                all.push(message);
+            }
+        }
+    }
+    // What has hardly a word of its own is nothing to look for, where there is more.
+    for all in said.values_mut() {
+        let (some, hardly): (Vec<_>, Vec<_>) = std::mem::take(all).into_iter().partition(|one| words(one) > 1);
+        *all = if some.is_empty() { hardly } else { some };
+    }
+    said
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1).count()
+}
+
+/// The sources that can say something to a user, in an order that does not change.
+fn sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = Vec::new();
+    let mut open = vec![root.join("bindings/python/src"), root.join("bindings/python/python/ligament")];
+    open.extend(fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")));
+    open.retain(|directory| !directory.ends_with("catalogue/src"));
+    while let Some(directory) = open.pop() {
+        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            match path.is_dir() {
+                true => open.push(path),
+                false if matches!(ending, Some("rs" | "py")) && !path.ends_with("tests.rs") => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The texts that follow a code, as in `fault!(NO_SUCH_PORT, "there is no port \"{name}\"")`, or `said("no-such-port", f"…")` in
+/// Python, with `…` for what differs.
+fn messages_of(source: &str) -> Vec<(&'static str, String)> {
+    let mut found: Vec<(usize, &str, String)> = Vec::new();
+    let lines = source.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//"));
+    let source: String = lines.collect();
+    for entry in entries() {
+        let name = entry.code.name();
+        let constant = name.to_uppercase().replace('-', "_");
+        for word in [constant, format!("\"{name}\"")] {
+            for (at, _) in source.match_indices(&word) {
+                let letter = |c: char| c.is_alphanumeric() || c == '_';
+                let begins = !source[..at].ends_with(letter);
+                let after = source[at + word.len()..].strip_prefix(',').map(str::trim_start);
+                let literal =
+                    after.and_then(|after| after.strip_prefix('f').unwrap_or(after).strip_prefix('"'));
+                if let Some(literal) = literal.filter(|_| begins) {
+                    found.push((at, name, template(literal)));
+                }
+            }
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(_, code, message)| (code, message)).collect()
+}
+
+/// A literal up to its end, as people write it.
+fn template(literal: &str) -> String {
+    let mut text = String::new();
+    let mut rest = literal.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' => break,
+            '\\' => match rest.next() {
+                Some('\n') => while rest.next_if(|c| c.is_whitespace()).is_some() {},
+                Some('n') => text.push(' '),
+                Some(c) => text.push(c),
+                None => break,
+            },
+            '{' if rest.next_if_eq(&'{').is_some() => text.push('{'),
+            '{' => {
+                while rest.next().is_some_and(|c| c != '}') {}
+                if !text.ends_with('…') {
+                    text.push('…');
+                }
+            }
+            '}' => {
+                rest.next_if_eq(&'}');
+                text.push('}');
+            }
+            c => text.push(c),
+        }
+    }
+    text.trim().to_owned()
+}
+
+fn holds(path: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(path);
+    if std::env::var_os("LIGAMENT_WRITE_PAGES").is_some() {
+        fs::write(&path, page).unwrap();
+    }
+    let there = fs::read_to_string(&path).unwrap();
+    for (i, (there, made)) in there.lines().zip(page.lines()).enumerate() {
+        assert_eq!(there, made, "line {} of {}: write it anew, as its head says", i + 1, path.display());
+    }
+    assert_eq!(
+        there.lines().count(),
+        page.lines().count(),
+        "{}: write it anew, as its head says",
+        path.display()
+    );
+}
+
+#[test]
+fn the_page_of_errors_says_what_the_sources_say() {
+    holds("errors.md", &errors_page(&said()));
+}
+
+#[test]
+fn the_page_of_problems_says_what_the_sources_say() {
+    holds("check-codes.md", &checks_page());
+}
+
+#[test]
+fn every_code_of_an_error_is_given_to_one() {
+    let said = said();
+    let codes = ERRORS.iter().flat_map(|section| section.codes).map(|(code, _)| code.name());
+    let never: Vec<&str> = codes.filter(|code| !said.contains_key(code)).collect();
+    assert!(never.is_empty(), "no source says anything under {never:?}");
+}
+
+#[test]
+fn a_message_is_found_with_its_code_wherever_it_stands() {
+    let source = r#"
+        // fault!(DEADLOCK, "not said")
+        Err(fault!(NO_SUCH_PORT, "there is no port \"{name:?}\"; \
+            this instance has {{{}}}", all))
+        Lost { port: String } => AGENT_GONE, "gone {port}{slot}";
+        raise UsageError(said("loan-used", f"{what} again"))
+        let MY_DEADLOCK = ("DEADLOCK", "no");
+    "#;
+    let expected = [
+        ("no-such-port", "there is no port \"…\"; this instance has {…}"),
+        ("agent-gone", "gone …"),
+        ("loan-used", "… again"),
+    ];
+    assert_eq!(messages_of(source), expected.map(|(code, text)| (code, text.to_owned())));
+}
