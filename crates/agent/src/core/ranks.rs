@@ -95,7 +95,10 @@ fn a_rank_that_fails_is_named_and_ends_the_other_and_the_run() {
             Action::Tell { endpoint, notice: Notice::RunEnds { why }, .. } if *endpoint == one => Some(why),
             _ => None,
         });
-        assert_eq!(why.map(String::as_str), Some("flow:1 ended with exit status 3"));
+        assert_eq!(
+            why.map(String::as_str),
+            Some("flow:1 ended with exit status 3 (ligament explain exit-status)")
+        );
     }
     assert!(!core.exited(FIRST, Exit::Signal(15)).contains(&Action::Over));
     assert!(core.exited(MICRO, Exit::Signal(15)).contains(&Action::Over));
