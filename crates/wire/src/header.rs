@@ -464,7 +464,7 @@ mod tests {
             Header { carrier_flags: flags::STREAM, ..usual },
             Header { conduit: 8, ..usual },
             Header { sequence: 10, ..usual },
-            Header { ticks: Some(1), ..usual },
+            Header { ticks: Some(1), next_ticks: Some(2), ..usual },
             Header { overlay: 1, ..usual },
             Header { epoch: 1, ..usual },
         ];
