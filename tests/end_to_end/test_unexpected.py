@@ -28,12 +28,13 @@ while instance.reuse_instance():
     assert done.status == 0, done.text
     said = (done.directory / "instances/asker/output.log").read_text().splitlines()
     said = [line.split(" (ligament explain")[0] for line in said]
-    where = 'in the message on port "in[1]": '
+    where = 'in the message on port "in[1]" from teller[1].out: '
     assert said[0] == where + "the value is text, not a number"
     assert said[1].startswith(where + "the integer 1000 does not fit")
-    assert said[2] == where + "the array's elements are float64, not float32"
+    came = 'an array of float64 with shape [2] came on port "in[1]" from teller[1].out'
+    assert said[2] == f"{came}, where an array of float32 was expected"
     assert said[3] == where + 'the map has no key "nothing"'
-    assert said[4].startswith(where) and "not an array" in said[4]
+    assert said[4] == 'a map came on port "in[1]" from teller[1].out, where an array of float64 was expected'
     assert said[5] == 'in the message on port "in[0]": the value is a number, not text'
 
 

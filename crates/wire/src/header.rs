@@ -367,6 +367,12 @@ impl HeaderWords {
         self.0[7] & (MAX_BODY - 1)
     }
 
+    /// Whether the message has no body at all, nowhere.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.body_len() == 0 && self.parts() == 0 && self.flags() & flags::PLACED == 0
+    }
+
     /// The same header for message `sequence` of conduit `conduit`, with so many parts and `body_len` bytes of body: as
     /// words of its own, which need not meet in memory before they are stored where they go.
     #[inline(always)]

@@ -116,7 +116,8 @@ mod tests {
                 other => panic!("{path}: {other:?}"),
             }
         }
-        let why = "the instance has no file \"nothing\"; without a name, all that it has is listed";
+        let why = "the instance has no file \"nothing\"; without a name, all that it has is listed (ligament explain \
+                   nothing-to-see)";
         assert_eq!(see(&home, "workdir/nothing", 0, 1), Sight::Nothing(why.into()));
         let Sight::Directory(entries) = see(&home, "workdir", 0, 0) else { panic!("no directory") };
         let names: Vec<_> =

@@ -3,7 +3,7 @@
 use super::Runtime;
 use crate::files::Arriving;
 use ligament_agent::Outcome;
-use ligament_catalogue::{said, Code, Fault};
+use ligament_catalogue::{fault, Fault};
 use ligament_manager::{in_bytes, Level};
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::{FromHead, Piece};
@@ -21,7 +21,7 @@ pub(super) struct Brought {
     domains: HashMap<DomainId, FromDomain>,
     /// How many files could not be written down, and what was said of the first.
     missing: usize,
-    first: Option<String>,
+    first: Option<Fault>,
 }
 
 #[derive(Default)]
@@ -37,9 +37,11 @@ impl Brought {
     pub fn failure(&self) -> Option<Outcome> {
         let what = match (self.missing, self.first.clone()?) {
             (1, first) => first,
-            (more, first) => said!(FILE_LEFT_BEHIND, "{first}; and {} other files", more - 1),
+            (more, first) => {
+                fault!(FILE_LEFT_BEHIND, "{first}; and {} other files", more - 1).caused_by(&first)
+            }
         };
-        Some(Outcome::failed(Fault::new(Code::FILE_LEFT_BEHIND, what)))
+        Some(Outcome::failed(what))
     }
 }
 
@@ -67,7 +69,7 @@ impl Runtime<'_> {
         let due = from.said.as_mut().filter(|at| at.elapsed() >= OFTEN);
         let tell = due.map(|at| *at = Instant::now()).is_some();
         if let Err(why) = from.arriving.take(&home.join(&piece.path), &piece.part, 0o777) {
-            self.cannot_bring(domain, piece, &name, why.text());
+            self.cannot_bring(domain, piece, &name, &why);
         }
         if tell {
             let name = self.name_of_domain(domain);
@@ -77,21 +79,22 @@ impl Runtime<'_> {
     }
 
     /// It stays where it is, and the run is told to be incomplete.
-    fn cannot_bring(&mut self, domain: DomainId, piece: &Piece, name: &str, why: &str) {
+    fn cannot_bring(&mut self, domain: DomainId, piece: &Piece, name: &str, why: &Fault) {
         let scratch = self.record.domains.get(domain.index()).and_then(|domain| domain.scratch.clone());
         let home = self.directory.home(name);
         let below = home.strip_prefix(self.directory.path()).unwrap_or(&home);
         let kept = Path::new(&scratch.unwrap_or_default()).join(below).join(&piece.path);
-        let text = said!(
+        let what = fault!(
             FILE_LEFT_BEHIND,
             "the file {} of {name} could not be brought to the run directory: {why}; it stays on {}, as {}",
             piece.path,
             self.name_of_domain(domain),
             kept.display()
-        );
-        self.add(Level::Error, "run", &text);
+        )
+        .caused_by(why);
+        self.add(Level::Error, "run", what.text());
         self.brought.missing += 1;
-        self.brought.first.get_or_insert(text);
+        self.brought.first.get_or_insert(what);
         if let Some(abroad) = &self.abroad {
             let told = FromHead::NotWritten { instance: piece.instance, path: piece.path.clone() };
             abroad.part.carrier.control(domain, to_bytes(&told));

@@ -116,7 +116,7 @@ impl<C: Custodian> Endpoint<C> {
                 None => to.become_array(kind, bytes),
             };
             held = body_len;
-        } else if header.body_len() == 0 {
+        } else if header.is_empty() {
             *to = Value::None;
         } else {
             return false;

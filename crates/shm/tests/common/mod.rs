@@ -158,6 +158,11 @@ impl Domain {
 
     /// Endpoint `me`.
     pub fn endpoint(&self, me: u32) -> Endpoint<Line> {
+        self.try_endpoint(me).unwrap()
+    }
+
+    /// The same, where the system may refuse it.
+    pub fn try_endpoint(&self, me: u32) -> Result<Endpoint<Line>, ShmError> {
         let message_limit = self.world.lock().unwrap().message_limit;
         let info = |id: usize, c: &Conduit, peer: u32| ChannelInfo {
             member: 0,
@@ -187,7 +192,7 @@ impl Domain {
             world.board.doorbell(EndpointId::new(me)).unwrap().call();
         }
         drop(world);
-        Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me }).unwrap()
+        Endpoint::new(foundation, &sends, &receives, Line { world: self.world.clone(), me })
     }
 
     /// A sender that follows no rule: it writes what it likes into a ring from endpoint 0 to endpoint 1, which is
