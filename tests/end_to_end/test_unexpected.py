@@ -35,7 +35,7 @@ while instance.reuse_instance():
     assert said[2] == f"{came}, where an array of float32 was expected"
     assert said[3] == where + 'the map has no key "nothing"'
     assert said[4] == 'a map came on port "in[1]" from teller[1].out, where an array of float64 was expected'
-    assert said[5] == 'in the message on port "in[0]": the value is a number, not text'
+    assert said[5] == 'in the message on port "in[0]" from teller[0].out: the value is a number, not text'
 
 
 def refused(tmp_path, text, *options):
