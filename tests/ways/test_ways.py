@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = """ymmsl_version: v0.1
 model:
-  name: ways
+  name: both
   components:
-    left: {{implementation: ways, ports: {{o_i: [out, free], s: [in, unheard]}}}}
-    right: {{implementation: ways, ports: {{o_i: [out, free], s: [in, unheard]}}}}
+    left: {{implementation: player, ports: {{o_i: [out, free], s: [in, unheard]}}}}
+    right: {{implementation: player, ports: {{o_i: [out, free], s: [in, unheard]}}}}
   conduits:
     left.out: right.in
 settings:
@@ -22,7 +22,7 @@ settings:
   left.generally: {left}
   right.generally: {right}
 implementations:
-  ways: {{executable: {program}}}
+  player: {{executable: {program}}}
 """
 WAYS = [(False, False), (True, False), (False, True), (True, True)]
 
