@@ -32,10 +32,13 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "alone") == 0) {
         // Every rank for itself: only rank 0 may.
         lig_instance *own = NULL;
+        if (rank > 0) {
+            status = lig_instance_create(&options, &own, &error);
+            if (status != LIG_OK) fail("create", rank, status, &error);
+        }
+        // Rank 0 goes when the others have been told.
         MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0) sleep(1);
-        status = lig_instance_create(&options, &own, &error);
-        return status == LIG_OK ? 0 : fail("create", rank, status, &error);
+        return 1;
     }
     status = lig_mpi_instance_create(&options, MPI_COMM_WORLD, &all, &error);
     if (status != LIG_OK) return fail("create", rank, status, &error);
@@ -51,6 +54,8 @@ int main(int argc, char **argv) {
             status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);
             printf("rank %d got %s: %s\n", rank, lig_status_name(status), error.message);
             fflush(stdout);
+            // The run may end once rank 0 goes on: by then all have written.
+            MPI_Barrier(MPI_COMM_WORLD);
             continue;
         }
         status = lig_mpi_receive_into(all, "start", NULL, &into, &times, &error);

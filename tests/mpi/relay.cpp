@@ -3,6 +3,9 @@
 
 #include <iostream>
 
+// A line at once: mpirun passes on what comes as it comes, from all ranks.
+static void say(const std::string &line) { std::cout << line + "\n" << std::flush; }
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     int ranks, passes = 0;
@@ -19,8 +22,9 @@ int main(int argc, char **argv) {
                 try {
                     all.receive_into("start", seven);
                 } catch (const ligament::UnexpectedError &error) {
-                    std::cout << "rank " << all.rank() << " got unexpected: " << error.what() << std::endl;
+                    say("rank " + std::to_string(all.rank()) + " got unexpected: " + error.what());
                 }
+                MPI_Barrier(all.comm());  // the run may end once rank 0 goes on: by then all have written
                 continue;
             }
             const ligament::Times times = all.receive_into("start", field);
@@ -28,7 +32,8 @@ int main(int argc, char **argv) {
             MPI_Gather(field.data() + from, int(part), MPI_DOUBLE, whole.data(), int(part), MPI_DOUBLE, 0, all.comm());
             if (all.root()) all.root()->send("end", times, whole);
         }
-        std::cout << "rank " << all.rank() << " of " << ranks << ": " << passes << " passes, 1 threads" << std::endl;
+        say("rank " + std::to_string(all.rank()) + " of " + std::to_string(ranks) + ": " + std::to_string(passes) +
+            " passes, 1 threads");
     }
     MPI_Finalize();
 }

@@ -17,6 +17,7 @@ while all_ranks.reuse_instance():
             all_ranks.receive_into("start", np.empty(7))
         except UnexpectedError as error:
             print(f"rank {rank} got unexpected: {error}", flush=True)
+        all_ranks.comm.Barrier()  # the run may end once rank 0 goes on: by then all have written
         continue
     start = all_ranks.receive_all("start")
     part = start.data.size // ranks
