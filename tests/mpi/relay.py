@@ -8,6 +8,13 @@ from mpi4py import MPI
 from ligament import Message, Operator, UnexpectedError
 from ligament.mpi import Instance
 
+
+def say(line):
+    """A line at once: mpirun passes on what comes as it comes, from all ranks."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 all_ranks = Instance({Operator.F_INIT: ["start"], Operator.O_F: ["end"]})
 rank, ranks, passes = all_ranks.comm.rank, all_ranks.comm.size, 0
 while all_ranks.reuse_instance():
@@ -16,7 +23,7 @@ while all_ranks.reuse_instance():
         try:
             all_ranks.receive_into("start", np.empty(7))
         except UnexpectedError as error:
-            print(f"rank {rank} got unexpected: {error}", flush=True)
+            say(f"rank {rank} got unexpected: {error}")
         all_ranks.comm.Barrier()  # the run may end once rank 0 goes on: by then all have written
         continue
     start = all_ranks.receive_all("start")
@@ -25,4 +32,4 @@ while all_ranks.reuse_instance():
     whole = all_ranks.comm.gather(own, root=0)
     if all_ranks.root:
         all_ranks.root.send("end", Message(start.timestamp, data=np.concatenate(whole)))
-print(f"rank {rank} of {ranks}: {passes} passes, 1 threads", flush=True)
+say(f"rank {rank} of {ranks}: {passes} passes, 1 threads")
