@@ -212,7 +212,8 @@ def command(program, scratch):
     if program.family == "muscle3":
         run_folder.mkdir()
         return [VENV / "bin/muscle_manager", "--start-all", "--run-dir", run_folder, model]
-    return [Ligament().command, "run", model, "--run-dir", run_folder]
+    # The timelines are for MUSCLE 3: without them it takes the messages for those of another iteration.
+    return [Ligament().command, "run", model, "--run-dir", run_folder, "--ignore", "timelines"]
 
 
 def versions(programs):
