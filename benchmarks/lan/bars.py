@@ -46,7 +46,7 @@ def _ratio(name, ours, theirs, op, limit, unit):
 
 
 def bars(m):
-    """All bars that the measured programs and sizes allow, as issue 4 of this project states them."""
+    """All bars that the measured programs and sizes allow, as `README.md` beside this file has them."""
     found = []
     for program, way in WAYS:
         unit = "times raw TCP and its wake-ups"

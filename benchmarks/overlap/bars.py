@@ -22,7 +22,7 @@ class Measurements:
 
 
 def bars(m):
-    """The bars of the programs of Ligament that were measured, as issue 4 of this project states them."""
+    """The bars of the programs of Ligament that were measured, as `README.md` beside this file has them."""
     return [
         Bar(f"a step with 64 MiB, {program}", statistics.median(ratios), ratios, "<=", LONGER, "times a step without")
         for program, ratios in m.ratios.items()

@@ -52,7 +52,7 @@ def _least(processes, bytes_):
 
 
 def bars(m):
-    """All bars that the measured programs and rings allow, as issue 3 of this project states them."""
+    """All bars that the measured programs and rings allow, as `README.md` beside this file has them."""
     found = []
     for bytes_ in (0, LARGE):
         for processes in CROWDED:

@@ -1,0 +1,46 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.ligament.Instance;
+import org.ligament.Message;
+
+/** Java: as ping.c. */
+public final class Ping {
+    private static void give(Instance instance, double[] data) {
+        instance.send("out", 0.0, data.length == 0 ? null : data);
+    }
+
+    private static void take(Instance instance, int count) {
+        try (Message message = instance.receive("in")) {
+            if (count > 0 && message.array().length() != count) {
+                throw new IllegalStateException("another length");
+            }
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int count = Integer.parseInt(args[1]) / Double.BYTES;
+        long[] times = new long[Integer.parseInt(args[2])];
+        double[] data = new double[count];
+        try (Instance instance = new Instance()) {
+            instance.reuseInstance();
+            for (int i = 0; i < times.length; i++) {
+                if (args[0].equals("a")) {
+                    long began = System.nanoTime();
+                    give(instance, data);
+                    take(instance, count);
+                    times[i] = System.nanoTime() - began;
+                } else {
+                    take(instance, count);
+                    give(instance, data);
+                }
+            }
+        }
+        if (args[0].equals("a")) {
+            StringBuilder text = new StringBuilder();
+            for (long time : times) {
+                text.append(time).append('\n');
+            }
+            Files.writeString(Path.of(args[3]), text);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+"""The player of `ligament.testing`: an instance that does what a test says, each call an answer over a socket.
+
+It is a process of its own, since a program is one instance at most and a test may play many submodels.
+"""
+
+import copyreg
+import sys
+from multiprocessing.connection import Client
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error, RunEndsError
+from ._instance import Instance
+from ._ligament import Array, Message, Settings
+
+
+# Both ends are this package; what it has in memory goes over as it would into a message.
+copyreg.pickle(Array, lambda array: (Array, (np.array(array.array), array.names, array.unit)))  # type: ignore[arg-type]
+copyreg.pickle(Settings, lambda settings: (Settings, (settings.as_dict(),)))  # type: ignore[arg-type]
+
+
+def parts_of(message: Message) -> tuple[float, float | None, Any, Settings | None]:
+    """What a message is made of, and made from."""
+    return message.timestamp, message.next_timestamp, message.data, message.settings
+
+
+class Player:
+    """What the test may call."""
+
+    def __init__(self) -> None:
+        self.instance: Instance | None = None
+
+    def begin(self, ports: dict[str, list[str]]) -> None:
+        self.instance = Instance(ports)
+        self.instance.reuse_instance()
+
+    def send(self, port: str, message: tuple[Any, ...], slot: int | None) -> None:
+        self.instance.send(port, Message(*message), slot=slot)
+
+    def receive(self, port: str, slot: int | None, timeout: float | None) -> tuple[Any, ...]:
+        return parts_of(self.instance.receive(port, slot=slot, timeout=timeout))
+
+    def poll(self, port: str, slot: int | None) -> bool:
+        return self.instance.poll(port, slot)
+
+    def set_port_length(self, port: str, length: int) -> None:
+        self.instance.set_port_length(port, length)
+
+    def get_port_length(self, port: str) -> int:
+        return self.instance.get_port_length(port)
+
+    def finish(self) -> None:
+        self.instance.finish()
+
+
+def main() -> None:
+    """Does what is said on the socket named as the only argument, until the instance ends or nobody says more."""
+    with Client(sys.argv[1], "AF_UNIX") as test:
+        player, last = Player(), False
+        while not last:
+            try:
+                what, *arguments = test.recv()
+            except EOFError:
+                if player.instance is not None:
+                    player.instance.error_shutdown("the test that played this submodel has ended")
+                return
+            try:
+                answer = (None, getattr(player, what)(*arguments))
+                last = what == "finish"
+            except (Error, TypeError, ValueError) as error:
+                last = isinstance(error, RunEndsError)
+                answer = (type(error).__name__, str(error))
+            test.send(answer)
+
+
+if __name__ == "__main__":
+    main()

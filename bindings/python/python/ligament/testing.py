@@ -1,0 +1,263 @@
+"""One submodel alone, in a test: `play` starts it, sends it messages and receives what it answers.
+
+The same as the command `ligament play` does from a case file, for tests that would rather be code: with pytest,
+unittest, or none.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, Listener
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from . import _errors
+from ._enums import Operator
+from ._errors import RunError, TimeoutError, UsageError
+from ._installed import program as command
+from ._ligament import Message, Settings, _fault
+from ._model import Model
+from ._player import parts_of
+
+_SUBMODEL, _PLAYER = "submodel", "player"
+_GRACE = 10.0  # s for a run that has been told to end
+
+
+class play:  # noqa: N801  (used as a function)
+    """Runs one submodel, with this test at the other end of its conduits.
+
+    Args:
+        program: The submodel: an executable, a Python file, or a list of executable and arguments. Names of files are
+            those in the working directory of the test.
+        f_init, o_i, s, o_f: The names of the submodel's ports by operator; ``name[]`` is a vector port.
+        settings: The run's settings.
+        mpi: How many MPI processes the submodel is, if it is an MPI program.
+        execution_model: What starts them: "openmpi" unless said; "intelmpi", "srunmpi".
+        timeout: How long to wait for an answer, and at the end for the submodel, s; None waits for ever.
+        run_dir: Where to put the run directory. By default it is a temporary one, which is kept if the test fails.
+        manual: Do not start the submodel; say how to start it instead, for example in a debugger. Needs no program.
+
+    Raises:
+        RunError: The submodel failed; the text has its last lines.
+        TimeoutError: It did not answer, or did not end, in time.
+
+    >>> with play("./micro", f_init=["start"], o_f=["end"], settings={"k": 2.0}) as p:
+    ...     p.send("start", Message(0.0, data=3.0))
+    ...     assert p.receive("end").data == 6.0
+    """
+
+    def __init__(
+        self,
+        program: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+        *,
+        f_init: Iterable[str] = (),
+        o_i: Iterable[str] = (),
+        s: Iterable[str] = (),
+        o_f: Iterable[str] = (),
+        settings: Settings | Mapping[str, Any] | None = None,
+        mpi: int | None = None,
+        execution_model: str | None = None,
+        timeout: float | None = 60.0,
+        run_dir: str | PathLike[str] | None = None,
+        manual: bool = False,
+    ) -> None:
+        if (program is None) != manual:
+            raise UsageError(_fault("bad-argument", "give the submodel's program, or manual=True"))
+        ports = {"f_init": f_init, "o_i": o_i, "s": s, "o_f": o_f}
+        for operator, names in ports.items():
+            if isinstance(names, str):
+                raise UsageError(_fault("bad-argument", f'give the ports as a list: {operator}=["{names}"]'))
+        self._ports = {operator: list(names) for operator, names in ports.items()}
+        self._program, self._manual, self._timeout = program, manual, timeout
+        self._mpi, self._execution_model = mpi, execution_model
+        self._settings = Settings(settings)
+        self._wanted = None if run_dir is None else Path(run_dir).absolute()
+        self._home: Path | None = None
+        self._run: subprocess.Popen[bytes] | None = None
+        self._player: Connection | None = None
+
+    @property
+    def directory(self) -> Path:
+        """The run directory."""
+        return self._wanted or self._made() / "run"
+
+    def send(self, port: str, message: Message, slot: int | None = None) -> None:
+        """Sends a message to one of the submodel's receiving ports. It does not wait for the submodel."""
+        self._ask("send", port, parts_of(message), slot)
+
+    def receive(self, port: str, slot: int | None = None, timeout: float | None = None) -> Message:
+        """The next message of one of the submodel's sending ports.
+
+        Args:
+            timeout: How long to wait, s; that of `play` unless said.
+
+        Raises:
+            ClosedError: The submodel has ended, and sends no more.
+        """
+        return Message(*self._ask("receive", port, slot, self._timeout if timeout is None else timeout))
+
+    def poll(self, port: str, slot: int | None = None) -> bool:
+        """Whether a message of the submodel is there already."""
+        return bool(self._ask("poll", port, slot))
+
+    def set_port_length(self, port: str, length: int) -> None:
+        """Gives a vector port of the submodel so many slots, before anything is sent to it."""
+        self._ask("set_port_length", port, length)
+
+    def get_port_length(self, port: str) -> int:
+        """How many slots the submodel has given to one of its sending ports."""
+        return int(self._ask("get_port_length", port))
+
+    def __enter__(self) -> Self:
+        self._made()
+        try:
+            self._begin()
+        except BaseException:
+            self._stop()
+            self._clear()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is not None:
+                self._stop()
+                print(f"run directory: {self.directory}", file=sys.stderr)
+                return
+            with suppress(RunError):
+                self._ask("finish")
+            try:
+                status = self._ended(self._timeout)
+            except subprocess.TimeoutExpired:
+                self._stop()
+                text = f"the submodel did not end within {self._timeout} s of the last message"
+                raise TimeoutError(f"{_fault('case-differs', text)}\nRun directory: {self.directory}") from None
+            if status != 0:
+                raise RunError(self._why(), None)
+            self._clear()
+        finally:
+            if self._player is not None:
+                self._player.close()
+
+    def _made(self) -> Path:
+        """The temporary directory, for this user alone. A socket lies in it, whose name may not be long."""
+        if self._home is None:
+            self._home = Path(tempfile.mkdtemp(prefix="ligament-play-"))
+            if len(os.fsencode(self._home)) > 80:
+                self._home.rmdir()
+                self._home = Path(tempfile.mkdtemp(prefix="ligament-play-", dir="/tmp"))
+        return self._home
+
+    def _begin(self) -> None:
+        home = self._made()
+        listener = Listener(str(home / "player"), "AF_UNIX")
+        try:
+            model = home / "model.ymmsl"
+            self._model(home / "player").save(model)
+            words = [str(command()), "run", str(model), "--quiet", "--run-dir", str(self.directory)]
+            if self._manual:
+                words += ["--manual", _SUBMODEL]
+                how = f"ligament join {self.directory} {_SUBMODEL} -- PROGRAM"
+                print(f"start the submodel: {how}", file=sys.stderr, flush=True)
+            with (home / "errors").open("wb") as errors:
+                self._run = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+            waiting = listener._listener._socket  # type: ignore[attr-defined]
+            waiting.settimeout(0.1)
+            while self._player is None:
+                try:
+                    self._player = listener.accept()
+                except OSError:
+                    if self._run.poll() is not None:
+                        raise RunError(self._why(), None) from None
+        finally:
+            listener.close()
+        # Who is at which end of a conduit may be known only once both are there.
+        self._ask("begin", {name: list(ports) for name, ports in self._mirrored().items()})
+
+    def _mirrored(self) -> dict[str, list[str]]:
+        """The player's ports: it sends what the submodel receives."""
+        return {
+            Operator.O_I.name: self._ports["f_init"] + self._ports["s"],
+            Operator.S.name: self._ports["o_i"] + self._ports["o_f"],
+        }
+
+    def _model(self, player: Path) -> Model:
+        model = Model("play")
+        if not self._manual:
+            words = self._words()
+            execution = self._execution_model or ("openmpi" if self._mpi else None)
+            model.add_program(f"{_SUBMODEL}_program", words[0], words[1:], execution_model=execution)
+        else:
+            model.add_program(f"{_SUBMODEL}_program", execution_model="manual")
+        model.add(_SUBMODEL, ports=self._ports, implementation=f"{_SUBMODEL}_program")
+        model.add(_PLAYER, [sys.executable, "-m", "ligament._player", str(player)], ports=self._mirrored())
+        for port in self._ports["f_init"] + self._ports["s"]:
+            name = port.removesuffix("[]")
+            model.connect(f"{_PLAYER}.{name}", f"{_SUBMODEL}.{name}")
+        for port in self._ports["o_i"] + self._ports["o_f"]:
+            name = port.removesuffix("[]")
+            model.connect(f"{_SUBMODEL}.{name}", f"{_PLAYER}.{name}")
+        if self._mpi:
+            model.set_resources(_SUBMODEL, mpi_processes=self._mpi)
+        model.settings.update(self._settings)
+        return model
+
+    def _words(self) -> list[str]:
+        """The program and its arguments, with the whole paths of files: the submodel works in a directory of its own."""
+        given = self._program
+        words = [fspath(given)] if isinstance(given, (str, PathLike)) else [fspath(word) for word in given or ()]
+        if words and words[0].endswith(".py") and not os.access(words[0], os.X_OK):
+            words.insert(0, sys.executable)
+        program, *arguments = words
+        if "/" in program:
+            program = os.path.abspath(program)
+        return [program, *(os.path.abspath(word) if os.path.isfile(word) else word for word in arguments)]
+
+    def _ask(self, what: str, *arguments: Any) -> Any:
+        """Has the player do something."""
+        if self._player is None:
+            raise UsageError(_fault("bad-argument", "a submodel is played within a block: with play(...) as p:"))
+        try:
+            self._player.send((what, *arguments))
+            error, answer = self._player.recv()
+        except (EOFError, OSError):
+            raise RunError(self._why(), None) from None
+        if error == "RunEndsError":
+            raise RunError(self._why(), None)
+        if error is not None:
+            raise getattr(_errors, error, _errors.Error)(answer)
+        return answer
+
+    def _ended(self, timeout: float | None) -> int:
+        assert self._run is not None
+        return self._run.wait(timeout)
+
+    def _why(self) -> str:
+        """What the run says of its failure, once it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self._ended(_GRACE)
+        said = (self._made() / "errors").read_text(errors="replace").strip()
+        return said or f"the run of the submodel ended; see {self.directory}"
+
+    def _stop(self) -> None:
+        if self._run is None or self._run.poll() is not None:
+            return
+        self._run.send_signal(signal.SIGINT)
+        try:
+            self._ended(_GRACE)
+        except subprocess.TimeoutExpired:
+            self._run.kill()
+            self._run.wait()
+
+    def _clear(self) -> None:
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
