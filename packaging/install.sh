@@ -74,6 +74,24 @@ fortran=$prefix/share/ligament/fortran
 mkdir -p "$fortran/parts"
 install -m 644 "$root"/bindings/fortran/src/ligament.f90 "$root"/bindings/fortran/src/ligament_descriptors.c "$fortran/"
 install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
+# Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
+rust=$prefix/share/ligament/rust
+for name in catalogue wire model shm instance; do
+    (cd "$root/crates/$name" && find src -type f -name '*.rs' -print) | while read -r file; do
+        mkdir -p "$rust/crates/$name/$(dirname "$file")"
+        install -m 644 "$root/crates/$name/$file" "$rust/crates/$name/$file"
+    done
+    # Programs and benchmarks of the clone stay there.
+    sed '/^# Rust.s part/d; /^\[\[/,/^$/d; /^\[target/,/^$/d; /^\[dev-dependencies\]/,/^$/d' "$root/crates/$name/Cargo.toml" \
+        > "$rust/crates/$name/Cargo.toml"
+    chmod 644 "$rust/crates/$name/Cargo.toml"
+done
+# The texts that errors are explained by are taken from their page.
+mkdir -p "$rust/docs/reference"
+install -m 644 "$root/docs/reference/errors.md" "$rust/docs/reference/"
+sed '/^members = \[/,/^\]/c members = ["crates/*"]
+/^default-members = \[/,/^\]/d' "$root/Cargo.toml" > "$rust/Cargo.toml"
+chmod 644 "$rust/Cargo.toml"
 fill "$root/packaging/cmake/ligamentConfig.cmake.in" "$cmake/ligamentConfig.cmake"
 fill "$root/packaging/cmake/ligamentConfigVersion.cmake.in" "$cmake/ligamentConfigVersion.cmake"
 fill "$root/packaging/ligament.pc.in" "$lib/pkgconfig/ligament.pc"

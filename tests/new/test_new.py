@@ -43,7 +43,7 @@ def make(user, name, language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("what", ["submodel", "macro"])
 def test_a_starter_compiles_and_passes_its_test_as_it_is(user, what, language):
-    made = user("ligament", "new", what, "--language", language, "--clone", ROOT, "my_code")
+    made = user("ligament", "new", what, "--language", language, "my_code")
     assert made.returncode == 0, made.stdout
     found = files(user.path / "my_code")
     assert {".gitignore", "Makefile", "README.md", "my_code.case.yaml", "my_code.ymmsl"} < set(found)
@@ -101,7 +101,34 @@ def test_a_name_that_cannot_be_a_program_s_is_refused(user, name):
     assert files(user.path) == []
 
 
-def test_a_code_in_rust_needs_the_clone(user):
-    done = user("ligament", "new", "submodel", "--language", "rust", "micro")
-    assert done.returncode == 2 and "--clone" in done.stdout
-    assert files(user.path) == []
+@pytest.fixture
+def recorded(user):
+    """A case, recorded from a run of a model: t, and what the micro code was asked and answered."""
+    assert user("ligament", "new", "model", "first", "--macro", "python", "--micro", "python").returncode == 0
+    done = user("ligament", "play", "micro.case", "--record", "model.ymmsl", "--instance", "micro", directory="first")
+    assert done.returncode == 0, done.stdout
+    case = user.path / "first/micro.case"
+    assert case.read_text().count("- {to: start") == case.read_text().count("- {from: end") == 3
+    return case
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_recorded_case_is_played_against_a_right_and_a_wrong_submodel(user, recorded, language):
+    assert user("ligament", "new", "submodel", "--language", language, "micro").returncode == 0
+    command = {"c": "./micro", "cpp": "./micro", "fortran": "./micro", "java": "./micro.sh", "python": "python3 micro.py",
+               "rust": "target/release/micro"}[language]
+    assert make(user, "micro", language).returncode == 0
+
+    def play():
+        return user("ligament", "play", recorded, "--", *command.split(), directory="micro")
+
+    right = play()
+    assert right.returncode == 0 and "3 of 3 messages as expected" in right.stdout, right.stdout
+    sources = [path for path in (user.path / "micro").rglob("*") if path.suffix in (".c", ".cpp", ".f90", ".java", ".py", ".rs")
+               and "target" not in path.parts and "build" not in path.parts]
+    (source,) = sources
+    wrong = source.read_text().replace("level * level", "level * level + 1.0").replace("**2", "**2 + 1.0")
+    source.write_text(wrong)
+    make(user, "micro", language)
+    found = play()
+    assert found.returncode == 1 and "end: at 0.0: 2.0, expected 1.0" in found.stdout, found.stdout

@@ -55,6 +55,9 @@ enum Command {
     New(crate::new::New),
     #[command(hide = true)]
     PlayPart(crate::play::PlayPart),
+    /// The recorder of a case.
+    #[command(hide = true)]
+    RecordPart(crate::play::RecordPart),
     /// Show how a run stands: who computes, who waits for whom.
     Status(Status),
     /// List the runs that there are: when they began, how long they took, how they ended.
@@ -309,6 +312,15 @@ pub(crate) struct Config {
     /// The library's own file, for languages that load it by themselves.
     #[arg(long)]
     pub library: bool,
+    /// The directory of the Fortran module's sources.
+    #[arg(long)]
+    pub fortran: bool,
+    /// The file of the classes for Java.
+    #[arg(long)]
+    pub jar: bool,
+    /// The directory of the crate for Rust, for `cargo add --path`.
+    #[arg(long)]
+    pub rust: bool,
     /// The version of Ligament.
     #[arg(long)]
     pub version: bool,
@@ -371,6 +383,7 @@ pub(crate) fn carry_out(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Command::Play(play) => crate::play::play(&play),
         Command::New(new) => crate::new::new(&new),
         Command::PlayPart(part) => crate::play::part(&part),
+        Command::RecordPart(part) => crate::play::record_part(&part),
         Command::Status(status) => crate::client::status(&status),
         Command::Runs(runs) => crate::runs::runs(&runs),
         Command::Names { run } => crate::runs::names(run.as_deref()),

@@ -63,6 +63,21 @@ impl Installation {
         self.lib().join("pkgconfig")
     }
 
+    /// What is compiled with the user's own compiler: the Fortran module.
+    fn fortran(&self) -> PathBuf {
+        self.prefix.join("share/ligament/fortran")
+    }
+
+    /// The crate that codes in Rust depend on.
+    fn rust(&self) -> PathBuf {
+        self.prefix.join("share/ligament/rust/crates/instance")
+    }
+
+    /// The classes for Java.
+    fn jar(&self) -> PathBuf {
+        self.prefix.join("share/java/ligament.jar")
+    }
+
     /// Whether compilers and the loader look here by themselves. To name `/usr/include` to a compiler would even do
     /// harm: it changes the order in which system headers are found.
     fn is_the_systems(&self) -> bool {
@@ -98,6 +113,18 @@ fn quoted(path: &Path) -> String {
     text
 }
 
+/// Where the crate for codes in Rust is.
+///
+/// # Errors
+/// This command belongs to no installation that has it.
+pub(crate) fn rust_crate() -> Result<PathBuf, Fault> {
+    let found = Installation::of_this_program()?.rust();
+    match found.join("Cargo.toml").is_file() {
+        true => Ok(found),
+        false => Err(fault!(INCOMPLETE_INSTALLATION, "{} is missing", found.display())),
+    }
+}
+
 /// `ligament config`
 pub(crate) fn config(arguments: &Config) -> i32 {
     let installation = match Installation::of_this_program() {
@@ -131,6 +158,9 @@ fn said(arguments: &Config, installation: &Installation) -> String {
         ("library", arguments.library, shown(installation.library())),
         ("cmake", arguments.cmake, shown(installation.cmake())),
         ("pkg-config", arguments.pkg_config, shown(installation.pkg_config())),
+        ("fortran", arguments.fortran, shown(installation.fortran())),
+        ("jar", arguments.jar, shown(installation.jar())),
+        ("rust", arguments.rust, shown(installation.rust())),
     ];
     let flags =
         [("cflags", arguments.cflags, installation.cflags()), ("libs", arguments.libs, installation.libs())];

@@ -1,11 +1,13 @@
 //! `ligament play`: one submodel alone, fed from a case file, its answers compared with what the case expects.
 
 use crate::arguments::print;
+use crate::check::read;
 use crate::ending::{tell, Telling};
+use ligament_analysis::{CheckOptions, Files};
 use ligament_catalogue::Fault;
 use ligament_manager::{RunDirectory, RunState};
-use ligament_runtime::play::{play_part, Play as Prepared, PlayOptions, SUBMODEL};
-use ligament_runtime::{say, shown};
+use ligament_runtime::play::{play_part, record, Play as Prepared, PlayOptions, RecordOptions, SUBMODEL};
+use ligament_runtime::{say, shown, RunOptions, Show, Terminal};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,8 +20,30 @@ pub(crate) struct Play {
     /// The case: messages for the submodel, and the answers that it is to give.
     pub case: PathBuf,
     /// The program of the submodel, with its arguments.
-    #[arg(last = true, required_unless_present = "manual", value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present_any = ["manual", "record"], value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+    /// Write the case instead: run this model, and record the messages of one of its instances.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        num_args = 1..,
+        requires = "instance",
+        conflicts_with_all = ["program", "manual", "ranks"]
+    )]
+    pub record: Vec<PathBuf>,
+    /// The instance whose messages are recorded.
+    #[arg(long, value_name = "INSTANCE", requires = "record")]
+    pub instance: Option<String>,
+    /// A setting for the run that is recorded, laid over those of the model.
+    #[arg(short, long = "set", value_name = "NAME=VALUE", requires = "record")]
+    pub settings: Vec<String>,
+    /// The submodel is an MPI program of so many processes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "manual")]
+    pub ranks: Option<u32>,
+    /// What starts its processes.
+    #[arg(long, value_name = "LAUNCHER", default_value = "openmpi", requires = "ranks",
+          value_parser = ["openmpi", "mpich", "intelmpi", "srunmpi"])]
+    pub launcher: String,
     /// Do not start the submodel: it will be started by hand with `ligament join`, for example in a debugger.
     #[arg(long)]
     pub manual: bool,
@@ -43,9 +67,28 @@ pub(crate) struct PlayPart {
     pub patience: f64,
 }
 
+/// The recorder's instance; `ligament play --record` starts it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RecordPart {
+    pub plan: PathBuf,
+    pub case: PathBuf,
+}
+
+/// Is the recorder in a run.
+pub(crate) fn record_part(arguments: &RecordPart) -> i32 {
+    match ligament_runtime::play::record_part(&arguments.plan, &arguments.case) {
+        Ok(()) => crate::DONE,
+        Err(error) => crate::fail(false, &error, crate::FAILED),
+    }
+}
+
 /// Plays a case.
 pub(crate) fn play(arguments: &Play) -> i32 {
-    match played(arguments) {
+    let done = match &arguments.instance {
+        Some(instance) => recorded(arguments, instance),
+        None => played(arguments),
+    };
+    match done {
         Ok(status) => status,
         Err(error) => crate::fail(arguments.json, &error, crate::BAD_USE),
     }
@@ -60,12 +103,39 @@ pub(crate) fn part(arguments: &PlayPart) -> i32 {
     }
 }
 
+/// Runs a model, and writes what one of its instances received and sent.
+fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
+    let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
+    let mut report = read(&arguments.record, &arguments.settings, None, options)?;
+    crate::say_lines(&report.to_text());
+    let Some(model) = report.resolved.take().filter(|_| report.is_ok()) else { return Ok(crate::BAD_USE) };
+    let run = RunOptions {
+        directory: arguments.run_dir.clone(),
+        show: if arguments.json { Show::Nothing } else { Show::View },
+        colours: crate::colour::chosen(),
+        terminal: Terminal::EndsRun,
+        model_files: arguments.record.clone(),
+        model_text: report.configuration.to_yaml(),
+        ..RunOptions::default()
+    };
+    let case = arguments.case.clone();
+    let options = RecordOptions { case, instance: instance.to_owned(), ligament: crate::site::own_command(), run };
+    let result = record(model, options)?;
+    let telling = if arguments.json { Telling::Json } else { Telling::Errors };
+    let status = tell(&RunDirectory::open(&result.directory), &result.record, telling);
+    if status == crate::DONE && !arguments.json {
+        say(&format!("{} has the messages of {instance}", shown(&arguments.case)));
+    }
+    Ok(status)
+}
+
 fn played(arguments: &Play) -> Result<i32, Fault> {
     let name = arguments.case.display().to_string();
     let prepared = Prepared::prepare(&PlayOptions {
         case: arguments.case.clone(),
         program: arguments.program.clone(),
         by_hand: arguments.manual,
+        mpi: arguments.ranks.map(|ranks| (ranks, arguments.launcher.clone())),
         ligament: crate::site::own_command(),
         timeout: arguments.timeout,
         directory: arguments.run_dir.clone(),

@@ -17,8 +17,8 @@ impl File {
     }
 }
 
-/// All files of a starter with these codes. `clone` is where the clone of Ligament is, for codes in Rust.
-pub(super) fn files(name: &str, codes: &[Code], clone: Option<&Path>) -> Vec<File> {
+/// All files of a starter with these codes. `crate_for_rust` is what codes in Rust depend on.
+pub(super) fn files(name: &str, codes: &[Code], crate_for_rust: Option<&Path>) -> Vec<File> {
     let mut files = Vec::new();
     for code in codes {
         files.push(File::new(code.source(), code.text()));
@@ -27,8 +27,8 @@ pub(super) fn files(name: &str, codes: &[Code], clone: Option<&Path>) -> Vec<Fil
             files.push(File { path: format!("{}.sh", code.name), text: script, executable: true });
         }
     }
-    if let Some(clone) = clone.filter(|_| codes.iter().any(|code| code.language == Language::Rust)) {
-        files.push(File::new("Cargo.toml", cargo(name, clone)));
+    if let Some(krate) = crate_for_rust.filter(|_| codes.iter().any(|code| code.language == Language::Rust)) {
+        files.push(File::new("Cargo.toml", cargo(name, krate)));
     }
     files.push(File::new("Makefile", makefile(codes)));
     files.push(File::new(model_file(name, codes), model(name, codes)));

@@ -188,7 +188,7 @@ impl Code {
             Language::Java => format!(
                 "build/{class}.class: {class}.java\n\
                  \tmkdir -p build\n\
-                 \tjavac -cp \"$$(ligament config --prefix)/share/java/ligament.jar\" -d build {class}.java\n\n",
+                 \tjavac -cp \"$$(ligament config --jar)\" -d build {class}.java\n\n",
                 class = self.class()
             ),
             Language::Python => String::new(),
@@ -203,14 +203,13 @@ impl Code {
 pub(super) const FORTRAN_RULES: &str = "\
 build/ligament.o:
 \tmkdir -p build
-\tcd build && source=$$(ligament config --prefix)/share/ligament/fortran && \\
+\tcd build && source=$$(ligament config --fortran) && \\
 \t\tgfortran -c $$source/ligament.f90 $$source/ligament_descriptors.c $$(ligament config --cflags)
 
 ";
 
-/// Rust's codes are a package, built against the crates of the clone.
-pub(super) fn cargo(name: &str, clone: &Path) -> String {
-    let krate = std::path::absolute(clone.join("crates/instance")).unwrap_or_else(|_| clone.to_owned());
+/// Rust's codes are a package, built against the crate of the installation.
+pub(super) fn cargo(name: &str, krate: &Path) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
          [dependencies]\nligament-instance = {{ path = {:?} }}\n\n[workspace]\n",

@@ -6,21 +6,19 @@ mod contents;
 mod languages;
 
 use crate::arguments::print;
+use crate::config::rust_crate;
 use contents::{files, File};
 use languages::{Code, Language, Role};
 use ligament_catalogue::{fault, Fault};
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Make a directory with a code, or a model, to begin with.
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
     #[command(subcommand)]
     what: What,
-    /// Where the clone of Ligament is, for codes in Rust, which are built against its crates.
-    #[arg(long, global = true, value_name = "DIR")]
-    clone: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -74,13 +72,9 @@ fn made(arguments: &New) -> Result<String, Fault> {
         ),
     };
     check_name(name)?;
-    if codes.iter().any(|code| code.language == Language::Rust) && arguments.clone.is_none() {
-        return Err(fault!(
-            STARTER_NOT_MADE,
-            "a code in Rust is built against Ligament's crates: say with --clone where the clone of Ligament is"
-        ));
-    }
-    let files = files(name, &codes, arguments.clone.as_deref());
+    let in_rust = codes.iter().any(|code| code.language == Language::Rust);
+    let crate_for_rust = in_rust.then(rust_crate).transpose()?;
+    let files = files(name, &codes, crate_for_rust.as_deref());
     write(Path::new(name), &files)?;
     let mut said = format!("{name} has\n");
     for file in &files {
@@ -147,7 +141,7 @@ mod tests {
         for role in [Role::Macro, Role::Submodel] {
             for language in Language::ALL {
                 let codes = [Code::new("one_name", role, language)];
-                for file in files("one_name", &codes, Some(Path::new("/clone"))) {
+                for file in files("one_name", &codes, Some(Path::new("/crates/instance"))) {
                     let mut words = file.text.split(|c: char| !c.is_alphanumeric());
                     assert!(!words.any(|word| word == "NAME" || word == "CLASS"), "{}", file.path);
                 }

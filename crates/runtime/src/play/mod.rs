@@ -4,9 +4,11 @@
 mod case;
 mod compare;
 mod player;
+mod record;
 mod values;
 
 pub use player::{play_part, Verdict};
+pub use record::{record, record_part, RecordOptions};
 
 use crate::{run_over, RunOptions, RunResult, Show, Terminal};
 use case::{read_case, Case};
@@ -32,6 +34,8 @@ pub struct PlayOptions {
     pub program: Vec<OsString>,
     /// Whether the submodel is started by hand; then it needs no program.
     pub by_hand: bool,
+    /// How many MPI processes the submodel is, and what starts them; none if it is no MPI program.
+    pub mpi: Option<(u32, String)>,
     /// The command `ligament`, which is the player's program.
     pub ligament: PathBuf,
     /// How long to wait for each answer.
@@ -230,6 +234,20 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             &located(first, true),
             &rest.iter().map(|word| located(word, false)).collect::<Vec<_>>(),
         )?;
+        if let Some((processes, launcher)) = &options.mpi {
+            // The line of the submodel's program is the last one.
+            text.truncate(text.trim_end().trim_end_matches('}').len());
+            match launcher.as_str() {
+                // yMMSL has no name for it.
+                "mpich" => {
+                    let _ = writeln!(text, "}}\nligament: {{mpich: [{SUBMODEL}]}}");
+                }
+                named => {
+                    let _ = writeln!(text, ", execution_model: {named}}}");
+                }
+            }
+            let _ = writeln!(text, "resources:\n  {SUBMODEL}: {{mpi_processes: {processes}}}");
+        }
     } else {
         let _ = writeln!(text, "  {SUBMODEL}: {{execution_model: manual}}");
     }

@@ -1,0 +1,330 @@
+//! Recording a case: a run of a whole model in which all messages of one instance pass through a recorder (the command
+//! `ligament` once more), which writes them down in the order in which it hands them on.
+
+use super::values::{written, written_number};
+use super::PlayDirectories;
+use crate::{check_instance, run_over, RunOptions, RunResult};
+use ligament_catalogue::{fault, Fault};
+use ligament_instance::{Error, Flags, Instance, Kind, Message, Outgoing, ValueRef, Wait};
+use ligament_manager::RunState;
+use ligament_model::{
+    Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved, ResolvedComponent, ResolvedInstance,
+    ResolvedPort, Settings,
+};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The recorder's component. No model can have one of this name as well.
+const RECORDER: &str = "recorder";
+/// What the recorder sends is on a port named after that on which it came.
+const HANDED_ON: &str = "_recorded";
+/// How long nothing may be on any port until it is looked whether one of them has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What is to be recorded.
+#[derive(Debug)]
+pub struct RecordOptions {
+    /// The case file that is to be written. It must not be there.
+    pub case: PathBuf,
+    /// The instance.
+    pub instance: String,
+    /// The command `ligament`, which is the recorder's program.
+    pub ligament: PathBuf,
+    /// Of the run.
+    pub run: RunOptions,
+}
+
+/// What the recorder is told.
+#[derive(Debug, Serialize, Deserialize)]
+struct Plan {
+    /// The first lines of the case.
+    head: String,
+    ports: Vec<RecordedPort>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct RecordedPort {
+    name: String,
+    /// Whether the submodel receives on it.
+    to: bool,
+    vector: bool,
+}
+
+/// Runs a model and writes the case of one of its instances. Nothing is written unless the run was done.
+///
+/// # Errors
+/// What cannot be recorded, or why the run could not begin.
+pub fn record(mut model: Resolved, options: RecordOptions) -> Result<RunResult, Fault> {
+    let RecordOptions { case, instance, ligament, run } = options;
+    if case.symlink_metadata().is_ok() {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "{} is there already; name another file, or remove it first",
+            case.display()
+        ));
+    }
+    let place = PlayDirectories::new(run.directory.as_deref())?;
+    let (plan_file, made) = (place.result.with_extension("plan"), place.result.with_extension("case"));
+    let done = prepare(&mut model, &instance, &ligament, &plan_file, &made).and_then(|()| {
+        ligament_launch::adopt_orphans();
+        run_over(&model, run, None, None)
+    });
+    let written = done.and_then(|result| {
+        if result.record.state == RunState::Done {
+            let text = std::fs::read(&made)
+                .map_err(|error| fault!(CASE_UNREADABLE, "the recorder left no case: {error}"))?;
+            let part = case.with_extension("part");
+            std::fs::write(&part, text)
+                .and_then(|()| std::fs::rename(&part, &case))
+                .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", case.display()))?;
+        }
+        Ok(result)
+    });
+    place.clear();
+    written
+}
+
+/// Puts the recorder between an instance and its peers.
+fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made: &Path) -> Result<(), Fault> {
+    check_instance(model, name)?;
+    let of = model.instances.iter().position(|instance| instance.name.to_string() == name).unwrap_or_default() as u32;
+    if model.light_program(of).is_some() {
+        return Err(fault!(CASE_UNREADABLE, "\"{name}\" is a light component, which cannot be recorded alone"));
+    }
+    let ports = model.instances[of as usize].ports.clone();
+    let connected: Vec<&ResolvedPort> = ports.iter().filter(|port| port.connected).collect();
+    if let Some(port) = connected.iter().find(|port| port.operator == Operator::None) {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "the model does not say at which operator \"{name}\" uses its port \"{}\"; declare its ports",
+            port.name
+        ));
+    }
+    let told = Plan {
+        head: head(model, of, &connected),
+        ports: connected
+            .iter()
+            .map(|port| RecordedPort { name: port.name.to_string(), to: !port.sends, vector: port.vector })
+            .collect(),
+    };
+    let text = serde_json::to_string(&told).map_err(|error| fault!(CASE_UNREADABLE, "the plan: {error}"))?;
+    std::fs::write(plan, text)
+        .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", plan.display()))?;
+    let words = ["record-part".as_ref(), plan.as_os_str(), made.as_os_str()];
+    insert(model, of, program(ligament, &words)?);
+    Ok(())
+}
+
+fn program(ligament: &Path, words: &[&OsStr]) -> Result<Program, Fault> {
+    let text = |word: &OsStr| match word.to_str() {
+        Some(word) => Ok(word.to_owned()),
+        None => Err(fault!(CASE_UNREADABLE, "{} is no text in UTF-8", word.to_string_lossy())),
+    };
+    let mut program = Program::new(Reference::new(RECORDER).map_err(Fault::from)?);
+    program.executable = Some(text(ligament.as_os_str())?);
+    program.args = Some(words.iter().map(|word| text(word)).collect::<Result<_, _>>()?);
+    Ok(program)
+}
+
+/// Every channel of the instance leads to the recorder, and one more from there to where it led.
+fn insert(model: &mut Resolved, of: u32, program: Program) {
+    let recorder = model.instances.len() as u32;
+    let submodel = &model.instances[of as usize];
+    let name = Reference::from(unused(model));
+    let mut ports = Vec::new();
+    let mut places = vec![None; submodel.ports.len()];
+    for (at, port) in submodel.ports.iter().enumerate().filter(|(_, port)| port.connected) {
+        places[at] = Some(ports.len() as u32);
+        ports.push(ResolvedPort { operator: Operator::S, sends: false, ..port.clone() });
+        let handed_on = Identifier::new(&format!("{}{HANDED_ON}", port.name)).unwrap_or_else(|_| port.name.clone());
+        ports.push(ResolvedPort { name: handed_on, operator: Operator::OI, sends: true, ..port.clone() });
+    }
+    let resources = submodel.resources.clone();
+    for at in 0..model.channels.len() {
+        let channel = &model.channels[at];
+        let inner = match (channel.from.instance == of, channel.to.instance == of) {
+            (true, _) => channel.from,
+            (_, true) => channel.to,
+            _ => continue,
+        };
+        let Some(port) = places[inner.port as usize] else { continue };
+        let comes = Endpoint { instance: recorder, port, slot: inner.slot };
+        let goes = Endpoint { instance: recorder, port: port + 1, slot: inner.slot };
+        let id = model.channels.len() as u32;
+        let second = Channel { id, from: goes, ..channel.clone() };
+        model.channels[at].to = comes;
+        model.channels.push(second);
+    }
+    model.components.push(ResolvedComponent {
+        name: name.clone(),
+        multiplicity: Vec::new(),
+        implementation: Some(program.name.clone()),
+    });
+    model.programs.push(program);
+    model.instances.push(ResolvedInstance {
+        name,
+        component: model.components.len() as u32 - 1,
+        index: Vec::new(),
+        program: Some(model.programs.len() as u32 - 1),
+        resources,
+        ports: ports.into(),
+    });
+}
+
+/// A name that no component has.
+fn unused(model: &Resolved) -> Identifier {
+    let is_free = |name: &String| model.components.iter().all(|one| one.name.to_string() != *name);
+    let names = (0..).map(|i| if i == 0 { RECORDER.to_owned() } else { format!("{RECORDER}_{i}") });
+    let name = names.into_iter().find(is_free).unwrap_or_else(|| RECORDER.to_owned());
+    Identifier::new(&name).expect("a recorder's name is one")
+}
+
+/// What stands in the case before its messages.
+fn head(model: &Resolved, of: u32, ports: &[&ResolvedPort]) -> String {
+    let instance = &model.instances[of as usize];
+    let mut text = String::from("ligament_case: 1\n");
+    let _ = writeln!(text, "description: {} in a run of {}", instance.name, model.name);
+    text.push_str("ports:\n");
+    for operator in [Operator::FInit, Operator::OI, Operator::S, Operator::OF] {
+        let names: Vec<String> = ports
+            .iter()
+            .filter(|port| port.operator == operator)
+            .map(|port| if port.vector { format!("\"{}[]\"", port.name) } else { port.name.to_string() })
+            .collect();
+        if !names.is_empty() {
+            let _ = writeln!(text, "  {}: [{}]", operator.name().to_lowercase(), names.join(", "));
+        }
+    }
+    let settings = settings_of(model, &instance.name.to_string());
+    if !settings.is_empty() {
+        text.push_str("settings:\n");
+        for (name, value) in settings {
+            let _ = writeln!(text, "  {name}: {value}");
+        }
+    }
+    text.push_str("messages:\n");
+    text
+}
+
+/// The settings that an instance may see, under the names by which it asks for them.
+fn settings_of(model: &Resolved, instance: &str) -> Vec<(String, String)> {
+    let of_component = instance.split('[').next().unwrap_or(instance);
+    let others: Vec<String> = model.components.iter().map(|one| format!("{}.", one.name)).collect();
+    let own = format!("{of_component}.");
+    let settings: &Settings = &model.settings;
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (name, value) in settings.iter() {
+        let name = name.to_string();
+        let (short, is_own) = match name.strip_prefix(&own) {
+            Some(short) => (short.to_owned(), true),
+            None if others.iter().any(|other| name.starts_with(other.as_str())) => continue,
+            None => (name, false),
+        };
+        match found.iter_mut().find(|(known, _)| *known == short) {
+            Some(known) if is_own => known.1 = value.to_string(),
+            Some(_) => {}
+            None => found.push((short, value.to_string())),
+        }
+    }
+    found
+}
+
+/// Is the recorder in a run: hands on all messages, and writes the case when the last conduit has ended.
+///
+/// # Errors
+/// The run cannot be joined, or the case not be written.
+pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
+    let told = std::fs::read_to_string(plan)
+        .map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
+    let plan: Plan =
+        serde_json::from_str(&told).map_err(|error| fault!(CASE_UNREADABLE, "{}: {error}", plan.display()))?;
+    let flags = Flags { dont_apply_overlay: true };
+    let mut instance = Instance::with_options(None, flags, "rust")?;
+    let mut text = plan.head.clone();
+    match hand_on(&mut instance, &plan, &mut text) {
+        Ok(()) => {}
+        // The run says why.
+        Err(error) if error.kind() == Kind::RunEnds => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    std::fs::write(made, text).map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", made.display()))?;
+    Ok(instance.finish()?)
+}
+
+/// A port and slot that has not ended.
+struct Open<'a> {
+    port: &'a RecordedPort,
+    slot: Option<u32>,
+}
+
+fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<(), Error> {
+    instance.reuse_instance()?;
+    let mut open = Vec::new();
+    for port in &plan.ports {
+        match port.vector {
+            true => {
+                let slots = instance.get_port_length(&port.name)? as u32;
+                open.extend((0..slots).map(|slot| Open { port, slot: Some(slot) }));
+            }
+            false => open.push(Open { port, slot: None }),
+        }
+    }
+    while !open.is_empty() {
+        let mut at = 0;
+        while at < open.len() {
+            let Open { port, slot } = open[at];
+            if !instance.poll(&port.name, slot)? {
+                at += 1;
+                continue;
+            }
+            match instance.receive(&port.name, slot) {
+                Ok(message) => {
+                    text.push_str(&step(port, slot, &message));
+                    let outgoing = Outgoing {
+                        timestamp: message.timestamp,
+                        next_timestamp: message.next_timestamp,
+                        data: ValueRef::from(&message.data),
+                        settings: message.settings.as_ref(),
+                    };
+                    instance.send(&format!("{}{HANDED_ON}", port.name), &outgoing, slot)?;
+                }
+                Err(error) if error.kind() == Kind::Closed => {
+                    open.remove(at);
+                    // Its slots end together.
+                    if open.iter().all(|other| other.port.name != port.name) {
+                        instance.end_port(&format!("{}{HANDED_ON}", port.name))?;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let ports: Vec<(&str, Option<u32>)> = open.iter().map(|one| (one.port.name.as_str(), one.slot)).collect();
+        match instance.wait_any(&ports, Wait::AtMost(LOOK_EVERY)) {
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), Kind::TimedOut | Kind::Closed) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A message as a case has it.
+fn step(port: &RecordedPort, slot: Option<u32>, message: &Message) -> String {
+    let mut text = format!("  - {{{}: {}", if port.to { "to" } else { "from" }, port.name);
+    if let Some(slot) = slot {
+        let _ = write!(text, ", slot: {slot}");
+    }
+    let _ = write!(text, ", timestamp: {}", written_number(message.timestamp));
+    match message.next_timestamp {
+        Some(next) => {
+            let _ = write!(text, ", next_timestamp: {}", written_number(next));
+        }
+        None if !port.to => text.push_str(", next_timestamp: null"),
+        None => {}
+    }
+    let _ = writeln!(text, ", data: {}}}", written(&message.data));
+    text
+}
