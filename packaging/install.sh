@@ -72,7 +72,7 @@ install -m 644 "$root"/bindings/cpp/include/ligament/*.hpp "$prefix/include/liga
 # Fortran's module files are its compiler's, so users compile these themselves.
 fortran=$prefix/share/ligament/fortran
 mkdir -p "$fortran/parts"
-install -m 644 "$root"/bindings/fortran/src/ligament.f90 "$root"/bindings/fortran/src/ligament_descriptors.c "$fortran/"
+install -m 644 "$root"/bindings/fortran/src/*.f90 "$root"/bindings/fortran/src/*.c "$fortran/"
 install -m 644 "$root"/bindings/fortran/src/parts/* "$fortran/parts/"
 # Cargo compiles Rust's crates with the code that uses them: those of a code's side, without their tests.
 rust=$prefix/share/ligament/rust

@@ -2,6 +2,7 @@
 // over another one. All four are on one machine and sleep on a futex at once; while the message is elsewhere each has time
 // to fall asleep, which two that only answer each other might not have. Side A starts the others.
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "futex.h"
 
@@ -10,6 +11,7 @@ enum { SEATS = 4 };  // A, the one on the way to B, B, the one on the way back
 static struct box *boxes;  // by the seat that reads
 static uint32_t received;
 static int seat;
+static pid_t answering;  // side B
 static size_t message;
 
 static inline void pass_on(const void *data, size_t bytes) { put(&boxes[(seat + 1) % SEATS], data, bytes); }
@@ -22,7 +24,10 @@ static void peer_open(int argc, char **argv, size_t largest) {
     for (int i = 1; i < SEATS && seat == 0; i++) {
         pid_t child = fork();
         if (child < 0) fail("cannot fork");
-        if (child > 0) continue;
+        if (child > 0) {
+            if (i == 2) answering = child;
+            continue;
+        }
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) fail("side A has gone");
         seat = i;
@@ -40,4 +45,7 @@ static inline const void *peer_receive(size_t bytes) {
 
 static inline void peer_release(size_t bytes) { (void)bytes; }
 
-static void peer_close(void) {}
+// The others end with side A: side B must have written its results by then.
+static void peer_close(void) {
+    if (seat == 0) waitpid(answering, NULL, 0);
+}

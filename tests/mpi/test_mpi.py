@@ -218,10 +218,27 @@ def test_a_launcher_that_is_not_there_is_named(ligament, tmp_path, mpi):
     assert status != 0 and '"mpirun.nowhere"' in said and "is not there" in said, said
 
 
-@pytest.mark.parametrize("language", ["cpp", "python"])
+def compiled_fortran(folder, mpi):
+    """The same in Fortran: the binding's sources are compiled by the user's compilers."""
+    built, source = ROOT / "target/release", ROOT / "bindings/fortran/src"
+    flags = ["-O1", "-Wall", f"-I{ROOT}/crates/capi/include"]
+    for compiler, file in [("gfortran", source / "ligament.f90"), ("gcc", source / "ligament_descriptors.c"),
+                           ("mpicc", source / "ligament_mpi_ranks.c"), ("mpif90", source / "ligament_mpi.f90")]:
+        name = compiler if compiler in ("gcc", "gfortran") else f"{compiler}.{mpi}"
+        subprocess.run([name, *flags, "-c", file], cwd=folder, check=True)
+    # gfortran 10 and newer want to be told that MPI's procedures take any type.
+    subprocess.run([f"mpif90.{mpi}", "-O1", "-fallow-argument-mismatch", HERE / "relay.f90", "ligament.o",
+                    "ligament_descriptors.o", "ligament_mpi.o", "ligament_mpi_ranks.o", "-o", "relay", f"-L{built}",
+                    "-lligament", f"-Wl,-rpath,{built}"], cwd=folder, check=True)
+    return folder / "relay"
+
+
+@pytest.mark.parametrize("language", ["cpp", "fortran", "python"])
 def test_other_languages_do_as_c_does(ligament, tmp_path, mpi, language):
     if language == "cpp":
         program, arguments = compiled(tmp_path, mpi[0], source="relay.cpp"), ""
+    elif language == "fortran":
+        program, arguments = compiled_fortran(tmp_path, mpi[0]), ""
     else:
         program, arguments = sys.executable, f"{HERE / 'relay.py'}, "
     # The wheel of mpi4py takes the MPI whose library it finds under the name that MPICH itself gives it.

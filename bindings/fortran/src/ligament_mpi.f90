@@ -1,0 +1,242 @@
+! One instance for all ranks of an MPI program: `use ligament_mpi`, beside `use ligament`. Compile this file with your MPI's
+! Fortran compiler, and ligament_mpi_ranks.c with its C compiler. The guide is docs/guides/mpi.md.
+!
+! Rank 0 speaks for all. The procedures here are collective: all ranks call them together, and all get the same status and
+! text. Everything else is rank 0's, through the component `root`:
+!
+!     type(ligament_mpi_instance) :: all
+!     all = ligament_mpi_instance([ligament_port(LIGAMENT_F_INIT, 'start'), ligament_port(LIGAMENT_O_F, 'end')])
+!     do while (all%reuse_instance())
+!        call all%receive_into('start', field, timestamp=t)                ! the elements, on all ranks
+!        ...
+!        if (all%rank() == 0) call all%root%send('end', t, result)
+!     end do
+!     call all%free()                                                     ! before MPI_Finalize
+module ligament_mpi
+   use ligament
+   use ligament_calls, only: fault_text, lf_set_fault, lig_times, misuse, settle
+   use, intrinsic :: iso_c_binding, only: c_associated, c_bool, c_char, c_int, c_int32_t, c_null_ptr, c_ptr, c_size_t
+   use, intrinsic :: iso_fortran_env, only: real64
+   implicit none
+   private
+   public :: ligament_mpi_instance
+
+   ! Letters of an error text.
+   integer, parameter :: text_length = 1023
+
+   type :: ligament_mpi_instance
+      type(c_ptr), private :: ranks = c_null_ptr
+      ! The instance, for all that is not collective: on rank 0 only.
+      type(ligament_instance) :: root
+   contains
+      procedure :: rank
+      procedure :: comm
+      procedure :: reuse_instance
+      procedure :: receive
+      procedure :: receive_into
+      procedure :: finish
+      procedure :: free
+      procedure, private :: share
+   end type
+
+   interface ligament_mpi_instance
+      procedure :: create
+   end interface
+
+   interface
+      type(c_ptr) function lfm_create(comm) bind(c)
+         import
+         integer(c_int), intent(in), optional :: comm
+      end function
+
+      integer(c_int) function lfm_rank(ranks) bind(c)
+         import
+         type(c_ptr), value :: ranks
+      end function
+
+      integer(c_int) function lfm_comm(ranks) bind(c)
+         import
+         type(c_ptr), value :: ranks
+      end function
+
+      integer(c_int32_t) function lfm_share(ranks, status, again, times, text, length) bind(c)
+         import
+         type(c_ptr), value :: ranks
+         integer(c_int32_t), value :: status
+         integer(c_int32_t), intent(inout) :: again
+         type(lig_times), intent(inout) :: times
+         character(kind=c_char), intent(inout) :: text(*)
+         integer(c_size_t), value :: length
+      end function
+
+      logical(c_bool) function lfm_give(ranks, array) bind(c)
+         import
+         type(c_ptr), value :: ranks
+         type(*), dimension(..), intent(inout) :: array
+      end function
+
+      subroutine lfm_free(ranks) bind(c)
+         import
+         type(c_ptr), value :: ranks
+      end subroutine
+   end interface
+
+contains
+
+   ! Joins the run as `ligament_instance` does. `comm` is the communicator of all ranks (that of the module mpi, or %mpi_val
+   ! of mpi_f08), MPI_COMM_WORLD if it is not given; it is duplicated.
+   type(ligament_mpi_instance) function create(ports, comm, dont_apply_overlay, ierr, errmsg)
+      type(ligament_port), intent(in), optional :: ports(:)
+      integer, intent(in), optional :: comm
+      logical, intent(in), optional :: dont_apply_overlay
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      status = 0
+      create%ranks = lfm_create(comm)
+      if (.not. c_associated(create%ranks)) then
+         status = misuse('a rank has no memory for an instance')
+         call settle(int(LIGAMENT_ERR_OUT_OF_MEMORY, c_int32_t), ierr, errmsg)
+         return
+      end if
+      if (create%rank() == 0) create%root = ligament_instance(ports, dont_apply_overlay, ierr=status)
+      call create%share(status)
+      if (status /= 0) then
+         call lfm_free(create%ranks)
+         create%ranks = c_null_ptr
+      end if
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! This rank.
+   integer function rank(self)
+      class(ligament_mpi_instance), intent(in) :: self
+      rank = lfm_rank(self%ranks)
+   end function
+
+   ! The communicator of all ranks, which is the instance's own.
+   integer function comm(self)
+      class(ligament_mpi_instance), intent(in) :: self
+      comm = lfm_comm(self%ranks)
+   end function
+
+   ! Whether to go through the execution loop (again).
+   logical function reuse_instance(self, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      logical :: again
+      status = 0
+      again = .false.
+      if (self%rank() == 0) again = self%root%reuse_instance(ierr=status)
+      call self%share(status, again)
+      reuse_instance = again
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end function
+
+   ! Receives a message, which rank 0 gets; the others get its times.
+   subroutine receive(self, port, message, timestamp, next_timestamp, slot, timeout, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      character(len=*), intent(in) :: port
+      type(ligament_message), intent(inout) :: message
+      real(real64), intent(out), optional :: timestamp, next_timestamp
+      integer, intent(in), optional :: slot
+      real(real64), intent(in), optional :: timeout
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      type(lig_times) :: times
+      integer :: status
+      status = 0
+      if (self%rank() == 0) then
+         call self%root%receive(port, message, slot=slot, timeout=timeout, ierr=status)
+         if (status == 0) times = message%times
+      end if
+      call self%share(status, times=times)
+      call tell(times, timestamp, next_timestamp)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! Receives an array into that of each rank, which all have the same type and shape. Without a next message its time is
+   ! huge.
+   subroutine receive_into(self, port, into, timestamp, next_timestamp, slot, timeout, unsigned, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      character(len=*), intent(in) :: port
+      type(*), dimension(..), intent(inout) :: into
+      real(real64), intent(out), optional :: timestamp, next_timestamp
+      integer, intent(in), optional :: slot
+      real(real64), intent(in), optional :: timeout
+      logical, intent(in), optional :: unsigned
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      type(lig_times) :: times
+      integer :: status
+      real(real64) :: next
+      logical :: has_next
+      status = 0
+      if (self%rank() == 0) then
+         call self%root%receive_into(port, into, timestamp=times%timestamp, next_timestamp=next, &
+            has_next_timestamp=has_next, slot=slot, timeout=timeout, unsigned=unsigned, ierr=status)
+         times%has_next_timestamp = has_next
+         if (has_next) times%next_timestamp = next
+      end if
+      call self%share(status, times=times)
+      if (status == 0) then
+         if (.not. lfm_give(self%ranks, into)) then
+            status = misuse('a rank has no memory for a section of an array')
+            status = LIGAMENT_ERR_OUT_OF_MEMORY
+         end if
+      end if
+      call tell(times, timestamp, next_timestamp)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! Ends the instance.
+   subroutine finish(self, ierr, errmsg)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(out), optional :: ierr
+      character(len=*), intent(inout), optional :: errmsg
+      integer :: status
+      status = 0
+      if (self%rank() == 0) call self%root%finish(ierr=status)
+      call self%share(status)
+      call settle(int(status, c_int32_t), ierr, errmsg)
+   end subroutine
+
+   ! Gives back what the ranks share, and ends the instance if that was not done. Call it before MPI_Finalize.
+   subroutine free(self)
+      class(ligament_mpi_instance), intent(inout) :: self
+      if (.not. c_associated(self%ranks)) return
+      if (self%rank() == 0) call self%root%free()
+      call lfm_free(self%ranks)
+      self%ranks = c_null_ptr
+   end subroutine
+
+   ! Tells all ranks what came of rank 0's call. On the others an error's text becomes that of this binding's last error.
+   subroutine share(self, status, again, times)
+      class(ligament_mpi_instance), intent(in) :: self
+      integer, intent(inout) :: status
+      logical, intent(inout), optional :: again
+      type(lig_times), intent(inout), optional :: times
+      character(len=text_length) :: text
+      integer(c_int32_t) :: more
+      type(lig_times) :: of_message
+      text = ''
+      if (status /= 0) text = fault_text()
+      more = 0
+      if (present(again)) more = merge(1, 0, again)
+      if (present(times)) of_message = times
+      status = lfm_share(self%ranks, int(status, c_int32_t), more, of_message, text, len(text, c_size_t))
+      if (present(again)) again = more /= 0
+      if (present(times)) times = of_message
+      if (status /= 0) call lf_set_fault(text, len_trim(text, c_size_t))
+   end subroutine
+
+   subroutine tell(times, timestamp, next_timestamp)
+      type(lig_times), intent(in) :: times
+      real(real64), intent(out), optional :: timestamp, next_timestamp
+      if (present(timestamp)) timestamp = times%timestamp
+      if (present(next_timestamp)) next_timestamp = merge(times%next_timestamp, huge(next_timestamp), &
+         logical(times%has_next_timestamp))
+   end subroutine
+end module

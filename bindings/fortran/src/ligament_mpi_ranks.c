@@ -1,0 +1,67 @@
+// The C side of Ligament's Fortran binding for MPI programs: what all ranks share (ligament_mpi.h). Compiled by the user's
+// mpicc; functions begin with lfm_, and ligament_mpi.f90 declares them.
+#include <ISO_Fortran_binding.h>
+#include <ligament_mpi.h>
+
+// Collective. What the ranks of a communicator share; those of MPI_COMM_WORLD where none is given. NULL for want of memory.
+void *lfm_create(const MPI_Fint *comm) {
+    lig_mpi_instance *ranks = NULL;
+    lig_mpi_ranks_create(comm ? MPI_Comm_f2c(*comm) : MPI_COMM_WORLD, &ranks, NULL);
+    return ranks;
+}
+
+int lfm_rank(const lig_mpi_instance *ranks) { return ranks->rank; }
+
+MPI_Fint lfm_comm(const lig_mpi_instance *ranks) { return MPI_Comm_c2f(ranks->comm); }
+
+// Collective. Tells all ranks what came of rank 0's call. `text` has room for `length` letters, and is padded with blanks.
+int32_t lfm_share(const lig_mpi_instance *ranks, int32_t status, int32_t *again, lig_times *times, char *text, size_t length) {
+    lig_mpi_outcome outcome;
+    lig_error error;
+    memset(&outcome, 0, sizeof outcome);
+    memset(&error, 0, sizeof error);
+    outcome.status = status;
+    outcome.again = *again;
+    outcome.times = *times;
+    if (length >= sizeof error.message) length = sizeof error.message - 1;
+    memcpy(error.message, text, length);
+    lig_mpi_share(ranks, &outcome, &error);
+    *again = outcome.again;
+    *times = outcome.times;
+    memcpy(text, error.message, length);
+    return outcome.status;
+}
+
+// Elements as they are counted in memory, the first index fastest.
+static char *element(const CFI_cdesc_t *array, size_t number) {
+    char *at = array->base_addr;
+    for (int i = 0; i < array->rank; i++) {
+        const size_t extent = (size_t)array->dim[i].extent;
+        at += (CFI_index_t)(number % extent) * array->dim[i].sm;
+        number /= extent;
+    }
+    return at;
+}
+
+// Collective. Gives rank 0's elements to all ranks. False on all of them if one has no memory for what is not contiguous.
+bool lfm_give(const lig_mpi_instance *ranks, CFI_cdesc_t *array) {
+    size_t count = 1;
+    for (int i = 0; i < array->rank; i++) count *= (size_t)array->dim[i].extent;
+    const size_t size = array->elem_len;
+    int lacking = 0, anywhere = 0;
+    char *packed = array->base_addr;
+    if (array->rank > 0 && !CFI_is_contiguous(array)) packed = malloc(count * size + 1);
+    lacking = packed == NULL && count > 0;
+    MPI_Allreduce(&lacking, &anywhere, 1, MPI_INT, MPI_MAX, ranks->comm);
+    if (!anywhere) {
+        const bool is_copy = packed != array->base_addr;
+        for (size_t i = 0; is_copy && ranks->rank == 0 && i < count; i++) memcpy(packed + i * size, element(array, i), size);
+        lig_array bytes = {.dtype = LIG_UINT8, .ndim = 1, .shape = {count * size}, .data = packed};
+        lig_mpi_give_to_all(ranks, &bytes);
+        for (size_t i = 0; is_copy && ranks->rank != 0 && i < count; i++) memcpy(element(array, i), packed + i * size, size);
+    }
+    if (packed != array->base_addr) free(packed);
+    return !anywhere;
+}
+
+void lfm_free(lig_mpi_instance *ranks) { lig_mpi_release(ranks); }
