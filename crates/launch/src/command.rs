@@ -25,6 +25,8 @@ pub struct Command {
     pub directory: PathBuf,
     /// Where its output and its errors go.
     pub output: PathBuf,
+    /// The cores that it runs on; empty for all that its parent may use.
+    pub cores: Vec<u32>,
 }
 
 /// Where an instance runs.
@@ -40,6 +42,8 @@ pub struct Workplace<'a> {
     pub scratch: &'a Path,
     /// Inputs of the instance: the staged path of each path of the user.
     pub staged: &'a HashMap<PathBuf, PathBuf>,
+    /// The cores of the instance's own; empty where there are too few for all.
+    pub cores: &'a [u32],
     /// Variables of this process that describe this process, and not the instance.
     pub not_inherited: &'a [&'a str],
 }
@@ -79,6 +83,12 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
     }
     if let Resources::Threads { threads } = resources {
         environment.set_default("OMP_NUM_THREADS", threads.to_string());
+        if !place.cores.is_empty() {
+            // Each thread stays where it began. All ranks of an MPI program have the same variables: theirs float.
+            let places: Vec<String> = place.cores.iter().map(|core| format!("{{{core}}}")).collect();
+            environment.set_default("OMP_PLACES", places.join(","));
+            environment.set_default("OMP_PROC_BIND", "close");
+        }
     }
     // Its last output must be in the file even if it is killed.
     environment.set_default("PYTHONUNBUFFERED", "1");
@@ -121,6 +131,7 @@ pub fn prepare(program: &Program, resources: Resources, place: &Workplace<'_>) -
         environment,
         directory: place.directory.to_path_buf(),
         output: place.output.to_path_buf(),
+        cores: place.cores.to_vec(),
     })
 }
 
@@ -301,6 +312,7 @@ mod tests {
                 output: &self.path.join("output.log"),
                 scratch: &self.path,
                 not_inherited: &["CARGO_MANIFEST_DIR"],
+                cores: &[],
             };
             prepare(program, Resources::Threads { threads: 3 }, &place)
         }

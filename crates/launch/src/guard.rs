@@ -238,6 +238,7 @@ mod tests {
             environment: Environment::inherited(),
             directory: "/".into(),
             output,
+            cores: Vec::new(),
         }
     }
 

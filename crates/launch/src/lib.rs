@@ -5,6 +5,7 @@
 pub mod agents;
 mod cause;
 mod command;
+pub mod cores;
 mod descendants;
 mod detached;
 mod environment;

@@ -108,6 +108,8 @@ impl Wish {
                     .text(command.output.as_os_str())
                     .number(command.arguments.len() as u32);
                 fields = command.arguments.iter().fold(fields, |fields, argument| fields.text(argument));
+                fields = fields.number(command.cores.len() as u32);
+                fields = command.cores.iter().fold(fields, |fields, &core| fields.number(core));
                 let variables: Vec<_> = command.environment.iter().collect();
                 fields = fields.number(variables.len() as u32);
                 let pairs = variables.iter();
@@ -134,12 +136,14 @@ impl Wish {
                 let output = PathBuf::from(fields.text()?);
                 let count = fields.number()?;
                 let arguments = (0..count).map(|_| fields.text()).collect::<io::Result<_>>()?;
+                let count = fields.number()?;
+                let cores = (0..count).map(|_| fields.number()).collect::<io::Result<_>>()?;
                 let mut environment = Environment::default();
                 for _ in 0..fields.number()? {
                     let name = fields.text()?;
                     environment.set_any(name, fields.text()?);
                 }
-                Wish::Start(number, Command { program, arguments, environment, directory, output })
+                Wish::Start(number, Command { program, arguments, environment, directory, output, cores })
             }
             1 => Wish::Watch(fields.number()?),
             2 => Wish::Forget(fields.number()?),

@@ -287,6 +287,7 @@ mod tests {
                 environment,
                 directory: path.clone(),
                 output: path,
+                cores: Vec::new(),
             })
         }
     }

@@ -148,7 +148,7 @@ fn domain_named(name: &str, rooms: &[Room]) -> Result<DomainId, Fault> {
 }
 
 /// Cores on one node, for what runs on one.
-fn cores_of(resources: Resources) -> u32 {
+pub(crate) fn cores_of(resources: Resources) -> u32 {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     match resources {
         Resources::Threads { threads } => count(threads),

@@ -78,9 +78,17 @@ impl Command {
             directory: CString::new(self.directory.as_os_str().as_bytes())?,
             output,
             open_files: BORN_WITH.get().cloned(),
+            cores: set_of(&self.cores),
             blocked,
         })
     }
+}
+
+/// Cores as the system wants them; none for no cores in particular.
+fn set_of(cores: &[u32]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    cores.iter().filter(|&&core| (core as usize) < CpuSet::MAX_CPU).for_each(|&core| set.set(core as usize));
+    (set.count() > 0).then_some(set)
 }
 
 /// Sends a signal to a process group. It is no error if the group is gone already.

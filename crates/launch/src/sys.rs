@@ -4,6 +4,7 @@
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+use rustix::thread::CpuSet;
 use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
@@ -25,6 +26,8 @@ pub struct Birth {
     pub output: OwnedFd,
     /// Its limit of open files, if that is not this process's.
     pub open_files: Option<Rlimit>,
+    /// The cores that it may run on, if that is not all of this process's.
+    pub cores: Option<CpuSet>,
     /// The signals that it has blocked.
     pub blocked: Signals,
 }
@@ -106,6 +109,10 @@ fn settle(birth: &Birth, parent: Pid) -> io::Result<()> {
     rustix::process::chdir(birth.directory.as_c_str())?;
     if let Some(limit) = birth.open_files {
         rustix::process::setrlimit(Resource::Nofile, limit)?;
+    }
+    if let Some(cores) = &birth.cores {
+        // If they are gone meanwhile (a control group may take cores away), it runs on those that are left.
+        let _ = rustix::thread::sched_setaffinity(None, cores);
     }
     // SAFETY: the child has descriptors, and ways to handle signals, of its own. Rust's runtime ignores SIGPIPE, which
     // programs do not expect.

@@ -206,6 +206,9 @@ pub struct InstanceRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub on: Option<String>,
     pub pid: Option<u32>,
+    /// The cores that are its own, such as `0-3`; none if it shares all of them with others.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cores: Option<String>,
     /// How its process ended, in words.
     pub exit: Option<String>,
     pub model_time: Option<f64>,
@@ -285,6 +288,7 @@ impl InstanceRecord {
             domain: None,
             on: None,
             pid: seen.pid,
+            cores: None,
             exit,
             model_time: seen.model_time,
             model_end: None,

@@ -144,6 +144,7 @@ mod tests {
             domain: None,
             on: None,
             pid: None,
+            cores: None,
             exit: None,
             model_time: None,
             model_end: None,

@@ -48,11 +48,17 @@ class Waiting:
         self._pipes[instance] = (pid, writing)
 
     def start(
-        self, instance: str, environment: dict[str, str], directory: os.PathLike[str], output: os.PathLike[str]
+        self,
+        instance: str,
+        environment: dict[str, str],
+        directory: os.PathLike[str],
+        output: os.PathLike[str],
+        cores: list[int],
     ) -> int:
         """Tells a process who it is; gives its number."""
         pid, writing = self._pipes.pop(instance)
-        what = {"environment": environment, "directory": os.fspath(directory), "output": os.fspath(output)}
+        what = {"environment": environment, "directory": os.fspath(directory), "output": os.fspath(output),
+                "cores": list(cores)}
         with open(writing, "w", encoding="utf-8") as pipe:
             json.dump(what, pipe)
         return pid
@@ -91,6 +97,8 @@ def _child(parent: int, reading: int, function: Callable[[], Any]) -> NoReturn:
 def _live(what: dict[str, Any], function: Callable[[], Any]) -> int:
     os.environ.update(what["environment"])
     os.chdir(what["directory"])
+    if what["cores"]:
+        os.sched_setaffinity(0, what["cores"])
     output = os.open(what["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -12,6 +12,7 @@ use ligament_agent::{
     AgentOrder, Carrier, Drain, Gained, Guard, Heard, Host, InstanceView, Outcome, Report, RunView, Started,
 };
 use ligament_catalogue::{fault, said, Code, Fault};
+use ligament_launch::cores::cores_for;
 use ligament_launch::{prepare, Command, Workplace};
 use ligament_manager::{output_in, workdir_in, Outputs};
 use ligament_net::Event;
@@ -107,13 +108,17 @@ impl<'a> Domain<'a> {
         };
         let mut staged = staged_for_each(begin, &home);
         let mut outputs = vec![PathBuf::new(); begin.plan.instances.len()];
-        for i in InstanceId::first(begin.plan.instances.len()) {
+        let is_here = |i: InstanceId| {
+            placement[i.index()] == me && begin.plan.instances[i.index()].shares.is_none_or(|first| first == i)
+        };
+        let here: Vec<InstanceId> =
+            InstanceId::first(begin.plan.instances.len()).filter(|&i| is_here(i)).collect();
+        let needs: Vec<_> =
+            here.iter().map(|i| resources_of(begin.plan.instances[i.index()].resources)).collect();
+        for (i, cores) in here.into_iter().zip(cores_for(&needs)) {
             let instance = &begin.plan.instances[i.index()];
-            if placement[i.index()] != me || instance.shares.is_some_and(|first| first != i) {
-                continue;
-            }
             let place = home.join(&instance.home);
-            domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default()).map_err(|why| {
+            domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default(), &cores).map_err(|why| {
                 fault!(NOT_STARTABLE, "{} cannot be started: {why}", instance.name).caused_by(&why)
             })?;
             outputs[i.index()] = output_in(&place);
@@ -136,6 +141,7 @@ impl<'a> Domain<'a> {
         i: InstanceId,
         home: &Path,
         staged: &HashMap<PathBuf, PathBuf>,
+        cores: &[u32],
     ) -> Result<(), Fault> {
         let instance = &begin.plan.instances[i.index()];
         let workdir = workdir_in(home);
@@ -151,6 +157,7 @@ impl<'a> Domain<'a> {
             output: &output_in(home),
             scratch: home,
             not_inherited: &ENV_IDENTITY,
+            cores,
         };
         let command = prepare(&program_of(program)?, resources_of(instance.resources), &place);
         self.commands.insert(i, command?);

@@ -77,6 +77,7 @@ impl Host for Runtime<'_> {
             environment,
             directory: &directory,
             output: &output,
+            cores: self.cores.get(&instance).map_or(&[][..], Vec::as_slice),
         };
         starter.start(&what).map(Some)
     }

@@ -8,6 +8,7 @@ use ligament_agent::{AgentOrder, Carrier, Drain, Elsewhere, Heard, InstanceView,
 use ligament_catalogue::{fault, Fault};
 use ligament_manager::domains::{Doing, Head, Joined};
 use ligament_manager::{DomainRecord, InstanceRecord, Level, Observation};
+use ligament_launch::cores::said as said_cores;
 use ligament_net::Event;
 use ligament_wire::control::to_bytes;
 use ligament_wire::domains::FromHead;
@@ -114,6 +115,9 @@ impl Runtime<'_> {
 
     /// Notes in the record where each instance runs.
     pub(super) fn say_where(&self, instances: &mut [InstanceRecord]) {
+        for (i, one) in RankId::first(instances.len()).zip(instances.iter_mut()) {
+            one.cores = self.cores.get(&self.instance_of(i)).map(|cores| said_cores(cores));
+        }
         let Some(abroad) = &self.abroad else { return };
         for (i, one) in RankId::first(instances.len()).zip(instances) {
             let domain = abroad.head.domain_of(i);

@@ -118,6 +118,8 @@ pub struct ToStart<'a> {
     pub directory: &'a Path,
     /// The file for what it prints.
     pub output: &'a Path,
+    /// The cores that it is to run on; empty for all.
+    pub cores: &'a [u32],
 }
 
 /// How a run went.
@@ -183,6 +185,7 @@ pub fn run_over<'a>(
         commands: HashMap::new(),
         ran: HashMap::new(),
         homes: HashMap::new(),
+        cores: HashMap::new(),
         inputs: Inputs::default(),
         view,
         began,
@@ -372,6 +375,8 @@ struct Runtime<'a> {
     ran: HashMap<InstanceId, Ran>,
     /// The directory of each process, by the first of its instances.
     homes: HashMap<InstanceId, PathBuf>,
+    /// The cores of each process of this machine, likewise, if there are enough for all.
+    cores: HashMap<InstanceId, Vec<u32>>,
     inputs: Inputs,
     view: Option<View>,
     began: Moment,

@@ -4,6 +4,7 @@ use super::gathering::Secrets;
 use super::Runtime;
 use ligament_agent::Guard;
 use ligament_catalogue::{fault, said, Fault};
+use ligament_launch::cores::{cores_for, said as said_cores};
 use ligament_launch::{prepare, Loss, Ran, Workplace};
 use ligament_manager::timeline::{self, Recording, DEFAULT_TIMELINE};
 use ligament_manager::{output_in, workdir_in, Level, Moment};
@@ -43,6 +44,7 @@ impl Runtime<'_> {
         let mut homes: Vec<(InstanceId, PathBuf)> =
             self.homes.iter().map(|(&i, home)| (i, home.clone())).collect();
         homes.sort_unstable();
+        self.share_cores(&homes);
         for (i, home) in homes {
             let name = self.name(i);
             let made_elsewhere = self.by_hand[i.index()] || self.made_elsewhere(i);
@@ -62,6 +64,7 @@ impl Runtime<'_> {
                 output: &output_in(&home),
                 scratch: &home,
                 not_inherited: &ENV_IDENTITY,
+                cores: self.cores.get(&i).map_or(&[][..], Vec::as_slice),
             };
             let command =
                 prepare(program, self.model.instances[i.index()].resources, &place).map_err(|error| {
@@ -71,6 +74,18 @@ impl Runtime<'_> {
             self.commands.insert(i, command);
         }
         Ok(())
+    }
+
+    /// Gives the processes of this machine cores of their own, if there are enough.
+    fn share_cores(&mut self, homes: &[(InstanceId, PathBuf)]) {
+        let here: Vec<InstanceId> = homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i)).collect();
+        let needs: Vec<_> = here.iter().map(|i| self.model.instances[i.index()].resources).collect();
+        self.cores = here.into_iter().zip(cores_for(&needs)).filter(|(_, cores)| !cores.is_empty()).collect();
+        if !self.cores.is_empty() {
+            let each = homes.iter().filter_map(|(i, _)| Some(format!("{} {}", self.name(*i), said_cores(self.cores.get(i)?))));
+            let text = format!("cores: {}", each.collect::<Vec<_>>().join(", "));
+            self.add(Level::Info, "run", &text);
+        }
     }
 
     /// Where the model was read from, in full.

@@ -1,0 +1,142 @@
+//! Which cores each process of a domain runs on: its own, if there are enough for all.
+
+use crate::placement::{cores_of, reserved};
+use ligament_model::Resources;
+use rustix::thread::{sched_getaffinity, CpuSet};
+
+/// The cores that this process may use, by the system's numbers.
+fn cores_here() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
+}
+
+/// Those of the given cores to which some process is bound that may not use all of them: another run's instances, say.
+/// The kernel's own threads do not count.
+fn bound_to(cores: &[u32]) -> Vec<u32> {
+    let mut bound = Vec::new();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in processes.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit()) {
+        let Ok(status) = std::fs::read_to_string(process.path().join("status")) else { continue };
+        // A thread of the kernel has no memory of its own.
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let (Some(_), Some(allowed)) = (field("VmSize:"), field("Cpus_allowed_list:")) else { continue };
+        let here: Vec<u32> = parsed(allowed.trim()).filter(|core| cores.contains(core)).collect();
+        if here.len() < cores.len() {
+            bound.extend(here);
+        }
+    }
+    bound.sort_unstable();
+    bound.dedup();
+    bound
+}
+
+/// A list of the kernel's, such as `0-3,6`.
+fn parsed(list: &str) -> impl Iterator<Item = u32> + '_ {
+    list.split(',').flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) => first..last.saturating_add(1),
+            _ => 0..0,
+        }
+    })
+}
+
+/// Cores of their own for these processes of this machine: those that nobody else is bound to.
+pub fn cores_for(needs: &[Resources]) -> Vec<Vec<u32>> {
+    let mut cores = cores_here();
+    let taken = bound_to(&cores);
+    cores.retain(|core| !taken.contains(core));
+    share_cores(&cores, needs)
+}
+
+/// Gives every process cores of its own, in the order of both lists; those kept for the agent come first. All get none,
+/// and share what there is, if there are not enough.
+fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
+    let kept = reserved(None, cores.len() as u32) as usize;
+    let wanted = |resources: &Resources| (cores_of(*resources) as usize).max(1);
+    let all: usize = needs.iter().map(wanted).fold(0, usize::saturating_add);
+    let mut left = cores.iter().copied();
+    match all {
+        // Where the agent's core is all that lacks, it is given away.
+        _ if all + kept <= cores.len() => left.by_ref().take(kept).for_each(drop),
+        _ if all <= cores.len() => {}
+        _ => return vec![Vec::new(); needs.len()],
+    }
+    needs.iter().map(|need| left.by_ref().take(wanted(need)).collect()).collect()
+}
+
+/// Cores as people write them: `0-3,6`.
+pub fn said(cores: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &core in cores {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == core => *last = core,
+            _ => ranges.push((core, core)),
+        }
+    }
+    let words = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(counts: &[usize]) -> Vec<Resources> {
+        counts.iter().map(|&threads| Resources::Threads { threads }).collect()
+    }
+
+    #[test]
+    fn each_has_its_own_and_the_agent_keeps_one_of_four() {
+        let cores = [0, 1, 2, 3, 8, 9];
+        assert_eq!(share_cores(&cores, &threads(&[2, 1])), [vec![1, 2], vec![3]]);
+        let mpi = Resources::MpiProcesses { mpi_processes: 2, threads_per_mpi_process: 2 };
+        assert_eq!(share_cores(&cores, &[mpi]), [vec![1, 2, 3, 8]]);
+    }
+
+    #[test]
+    fn the_agent_gives_its_core_away_if_only_that_lacks() {
+        assert_eq!(share_cores(&[4, 5, 6, 7], &threads(&[2, 2])), [vec![4, 5], vec![6, 7]]);
+        assert_eq!(share_cores(&[0, 1], &threads(&[1, 1])), [vec![0], vec![1]]);
+    }
+
+    #[test]
+    fn where_there_are_too_few_nobody_is_bound() {
+        assert_eq!(share_cores(&[0, 1], &threads(&[1, 1, 1])), [vec![], vec![], vec![]]);
+        assert_eq!(share_cores(&[], &threads(&[1])), [Vec::<u32>::new()]);
+        assert_eq!(share_cores(&[0, 1], &threads(&[usize::MAX, usize::MAX])), [vec![], vec![]]);
+    }
+
+    #[test]
+    fn a_process_that_is_bound_keeps_its_core() {
+        let cores = cores_here();
+        if cores.len() < 2 {
+            return;
+        }
+        let mut child = std::process::Command::new("taskset");
+        let mut child = child.args(["-c", &cores[0].to_string(), "sleep", "60"]).spawn().expect("taskset");
+        let began = std::time::Instant::now();
+        let mut found = Vec::new();
+        while !found.contains(&cores[0]) && began.elapsed().as_secs() < 10 {
+            found = bound_to(&cores);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(found.contains(&cores[0]), "{found:?}");
+    }
+
+    #[test]
+    fn the_kernels_lists_are_read() {
+        assert_eq!(parsed("0-2,5").collect::<Vec<_>>(), [0, 1, 2, 5]);
+        assert_eq!(parsed("").count() + parsed("x-1").count(), 0);
+    }
+
+    #[test]
+    fn cores_are_said_in_ranges() {
+        assert_eq!(said(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(said(&[]), "");
+    }
+}

@@ -1,0 +1,104 @@
+"""Each instance has cores of its own, if there are enough for all.
+
+Runs are made in a namespace of processes of their own: cores to which other tests' instances are bound do not count.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+SAYS = """
+import os, sys
+from ligament import Instance
+instance = Instance()
+while instance.reuse_instance():
+    pass
+print("cores", sorted(os.sched_getaffinity(0)), os.environ.get("OMP_NUM_THREADS"), os.environ.get("OMP_PLACES"),
+      os.environ.get("OMP_PROC_BIND"), flush=True)
+"""
+FUNCTIONS = """
+import os
+from pathlib import Path
+from ligament import Instance, Model, run
+model = Model("forked")
+for name in "ab":
+    model.add(name)
+def say():
+    instance = Instance()
+    while instance.reuse_instance():
+        pass
+    print("cores", sorted(os.sched_getaffinity(0)))
+result = run(model, {"a": say, "b": say}, run_dir="run", show="nothing")
+for name in "ab":
+    print(result.output(name), end="")
+"""
+CORES = sorted(os.sched_getaffinity(0))
+pytestmark = pytest.mark.skipif(len(CORES) < 2, reason="one core only: nothing can be bound")
+
+
+def model(instances, threads=1, env=""):
+    lines = ["ymmsl_version: v0.1", "model:", "  name: cores", "  components:"]
+    lines += [f"    p{i}: {{implementation: says}}" for i in range(instances)]
+    lines += [f"implementations:\n  says: {{executable: {sys.executable}, args: says.py{env}}}", "resources:"]
+    lines += [f"  p{i}: {{threads: {threads}}}" for i in range(instances)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "says.py").write_text(SAYS)
+
+    def run(text, cores=CORES):
+        (tmp_path / "model.ymmsl").write_text(text)
+        words = ["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", ",".join(map(str, cores)),
+                 "ligament", "run", "--quiet", "--run-dir", "run", "model.ymmsl"]
+        subprocess.run(words, cwd=tmp_path, check=True, timeout=60)
+        record = json.loads((tmp_path / "run/run.json").read_text())
+        outputs = sorted((tmp_path / "run/instances").glob("*/output.log"))
+        return [path.read_text().split("cores ")[1].strip() for path in outputs], [one.get("cores") for one in record["instances"]]
+
+    return run
+
+
+def test_two_instances_have_a_core_each_and_the_record_says_which(run):
+    said, recorded = run(model(2), CORES[:2])
+    assert said == [f"[{core}] 1 {{{core}}} close" for core in CORES[:2]]
+    assert recorded == [str(core) for core in CORES[:2]]
+
+
+def test_where_there_are_too_few_cores_nobody_is_bound(run):
+    said, recorded = run(model(3), CORES[:2])
+    assert said == [f"{CORES[:2]} 1 None None"] * 3
+    assert recorded == [None] * 3
+
+
+def test_an_instance_with_threads_has_as_many_cores(run):
+    said, recorded = run(model(1, threads=2), CORES[:2])
+    assert said == [f"{CORES[:2]} 2 {{{CORES[0]}}},{{{CORES[1]}}} close"]
+    assert recorded == [f"{CORES[0]}-{CORES[1]}" if CORES[1] == CORES[0] + 1 else f"{CORES[0]},{CORES[1]}"]
+
+
+def test_what_the_user_has_set_stays(run):
+    said, _ = run(model(2, env=", env: {OMP_PLACES: threads, OMP_PROC_BIND: spread}"), CORES[:2])
+    assert [line.split(maxsplit=1)[1] for line in said] == ["1 threads spread"] * 2
+
+
+def test_a_core_to_which_somebody_is_bound_is_left_to_them(run, tmp_path):
+    """Two instances and two cores, of which one is another run's: nobody is bound."""
+    (tmp_path / "model.ymmsl").write_text(model(2))
+    inside = (f"taskset -c {CORES[0]} sleep 60 & ligament run --quiet --run-dir run model.ymmsl; status=$?; "
+              "kill $!; exit $status")
+    subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}", "sh", "-c",
+                    inside], cwd=tmp_path, check=True, timeout=60)
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    assert [one.get("cores") for one in record["instances"]] == [None, None]
+
+
+def test_functions_of_a_script_have_cores_too(tmp_path):
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    done = subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "taskset", "-c", f"{CORES[0]},{CORES[1]}",
+                           sys.executable, "functions.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [f"cores [{CORES[0]}]", f"cores [{CORES[1]}]"], done.stdout + done.stderr
