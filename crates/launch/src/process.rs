@@ -7,6 +7,7 @@ use crate::sys::{self, Birth};
 use ligament_catalogue::{fault, Fault};
 use rustix::fd::OwnedFd;
 use rustix::process::{getrlimit, kill_process_group, setrlimit, Pid, Resource, Rlimit, Signal};
+use rustix::thread::CpuSet;
 use std::ffi::{CString, NulError};
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
