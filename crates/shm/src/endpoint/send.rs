@@ -160,7 +160,7 @@ impl<C: Custodian> Endpoint<C> {
             Ok(None) => return Err(self.no_loan(len)),
             Err(error) => return Err(error),
         };
-        self.pool.lend(block, len as usize);
+        self.pool.lends();
         Ok(Loan::new(&self.pool, block, len as usize))
     }
 

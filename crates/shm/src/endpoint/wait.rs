@@ -12,25 +12,18 @@ use std::time::Duration;
 
 /// The first looks: some microseconds.
 const BRIEF: u32 = 256;
-/// Looks before the clock is read at all, one or two microseconds: a wait that is over by then is not counted.
-const UNCOUNTED: u32 = 64;
+/// Looks at what is awaited between two looks at everything else, one or two microseconds.
+const LOOKS: u32 = 64;
 /// How long to spin while a core is free: many wake-ups from a park (36 µs each, measured), so that an exchange of
 /// 16 MiB does not pay for one. Nobody else wants the core meanwhile.
 const SPIN_NS: u64 = 1_000_000;
-/// How long to spin before whoever may want this core all the same gets a chance: a yield for nothing takes 0.3 µs.
-const TURN_NS: u64 = 20_000;
 /// How many channels are looked at for a peer on the same core.
 const PEERS_LOOKED_AT: usize = 8;
 /// How long a wait that only yields goes on before it is shown on the status page.
 const SHORTLY_NS: u64 = 50_000;
-/// Steps of claiming memory between two looks at what is waited for: about a microsecond.
-const CLAIMS: u32 = 8;
-/// Yields before parking, and how long they last at least: as long as a token takes round a ring of 32 processes on two
-/// cores. Fewer, and all of them soon pay for wake-ups: four processes took 4 µs a hop and not one.
-const YIELDS: u32 = 50;
+/// How long to yield before parking: as long as a token takes round a ring of 32 processes on two cores. Less, and all of
+/// them soon pay for wake-ups: four processes took 4 µs a hop and not one.
 const YIELD_NS: u64 = 500_000;
-/// Looks after a yield, before the next one: as long as a hand-over between cores takes.
-const LINGER: u32 = 48;
 /// The longest park: then look whether the agent lives.
 const PARK: Duration = Duration::from_secs(1);
 
@@ -88,8 +81,9 @@ impl<C: Custodian> Endpoint<C> {
                 return Ok(());
             }
             self.follow();
-            if i % UNCOUNTED == 0 {
-                if i == UNCOUNTED && began.is_none() {
+            if i % LOOKS == 0 {
+                // A wait that is over by the first of these is not counted, and reads no clock.
+                if i == LOOKS && began.is_none() {
                     began = Some(self.custodian.now());
                 }
                 self.hear_agent()?;
@@ -105,7 +99,7 @@ impl<C: Custodian> Endpoint<C> {
         let seen = self.custodian.now();
         let began = began.unwrap_or(seen);
         let mut wait = Wait { began, seen, deadline, far, may_yield: self.turns.may_yield() };
-        let result = match self.yield_shortly(&awaiting, &mut wait, &mut done) {
+        let result = match self.yield_shortly(&mut wait, &mut done) {
             Ok(false) => {
                 self.stirred = false;
                 self.begin_wait(&awaiting, deadline.is_some(), began);
@@ -163,14 +157,12 @@ impl<C: Custodian> Endpoint<C> {
     /// takes where processes hand on to each other. Whether the wait is over.
     fn yield_shortly(
         &mut self,
-        awaiting: &Awaiting<'_>,
         wait: &mut Wait,
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<bool, ShmError> {
         let until = wait.deadline.unwrap_or(u64::MAX).min(wait.began + SHORTLY_NS);
-        let ring = self.ring_awaited(awaiting);
         while wait.may_yield && (wait.far || !self.board.may_spin()) && wait.seen < until {
-            self.yield_to_others(ring);
+            self.custodian.give_way();
             self.take_in()?;
             let over = done(self)?;
             let kept = !self.look_at_clock(wait);
@@ -184,27 +176,6 @@ impl<C: Custodian> Endpoint<C> {
             self.hear_agent()?;
         }
         Ok(false)
-    }
-
-    /// The peer whose ring alone brings what is waited for, if there is one.
-    fn ring_awaited(&self, awaiting: &Awaiting<'_>) -> Option<usize> {
-        match *awaiting {
-            Awaiting::Message(&[channel]) if self.following.is_none() => Some(self.receives[channel].peer),
-            _ => None,
-        }
-    }
-
-    /// Yields, and looks on for a moment at the one ring that brings what is waited for, where that has paid lately.
-    fn yield_to_others(&mut self, ring: Option<usize>) {
-        self.custodian.give_way();
-        let Some(ring) = ring.and_then(|peer| self.inn[peer].ring.as_ref()) else { return };
-        if !ring.reader.ready() && self.turns.may_linger() {
-            let came = (0..LINGER).any(|_| {
-                std::hint::spin_loop();
-                ring.reader.ready()
-            });
-            self.turns.lingered(came);
-        }
     }
 
     /// Notes the time. Whether nobody has kept the core since it was last noted; otherwise there is no more yielding.
@@ -251,11 +222,7 @@ impl<C: Custodian> Endpoint<C> {
     /// What a wait can do for the next message to be sent.
     fn prepare(&mut self) {
         self.reclaim();
-        for _ in 0..CLAIMS {
-            if !self.pool.claim(|| self.custodian.now()) {
-                break;
-            }
-        }
+        self.pool.claim(|| self.custodian.now());
     }
 
     /// Takes back what readers have released.
@@ -362,18 +329,17 @@ impl<C: Custodian> Endpoint<C> {
         done: &mut impl FnMut(&mut Self) -> Result<bool, ShmError>,
     ) -> Result<(), ShmError> {
         let mut looks = 0u32;
-        let mut yields = 0;
-        let ring = self.ring_awaited(awaiting);
+        let mut yielded = false;
         let mut spinning = wait.may_yield && !wait.far && self.board.may_spin();
         if spinning {
             self.crowded = self.shares_core(awaiting);
             spinning = !self.crowded;
         }
-        let (mut turn, mut awake_since) = (wait.began, wait.began);
+        let mut awake_since = wait.began;
         loop {
             self.take_in()?;
             if done(self)? {
-                if yields > 0 {
+                if yielded {
                     self.look_at_clock(wait);
                 }
                 if wait.may_yield {
@@ -387,7 +353,7 @@ impl<C: Custodian> Endpoint<C> {
                 continue;
             }
             looks = looks.wrapping_add(1);
-            if spinning && looks % 32 != 0 {
+            if spinning && looks % LOOKS != 0 {
                 std::hint::spin_loop();
                 continue;
             }
@@ -410,17 +376,13 @@ impl<C: Custodian> Endpoint<C> {
             }
             spinning = spinning && wait.may_yield && wait.seen - wait.began < SPIN_NS && self.board.may_spin();
             if spinning {
-                if wait.seen - turn >= TURN_NS {
-                    self.custodian.give_way();
-                    (turn, yields) = (wait.seen, yields.max(1));
-                    self.crowded = self.shares_core(awaiting);
-                    spinning = !self.crowded;
-                }
+                self.crowded = self.shares_core(awaiting);
+                spinning = !self.crowded;
                 continue;
             }
-            if wait.may_yield && (yields < YIELDS || wait.seen - awake_since < YIELD_NS) {
-                yields = yields.saturating_add(1);
-                self.yield_to_others(ring);
+            if wait.may_yield && wait.seen - awake_since < YIELD_NS {
+                yielded = true;
+                self.custodian.give_way();
                 continue;
             }
             let over =
@@ -432,7 +394,7 @@ impl<C: Custodian> Endpoint<C> {
             if self.custodian.is_gone() {
                 return Err(self.agent_gone());
             }
-            (yields, awake_since) = (0, wait.seen);
+            (yielded, awake_since) = (false, wait.seen);
             self.crowded = self.shares_core(awaiting);
             if self.interrupt.as_ref().is_some_and(|check| check()) {
                 return Err(ShmError::Interrupted);

@@ -5,14 +5,9 @@ use super::{class_of, BlockId, Class, Pool, AT_HAND};
 /// Blocks up to this size are claimed beforehand (see `Pool::claim`): more does not stay in the cache that belongs to a
 /// core alone.
 const CLAIMED: usize = 2 << 20;
-/// The same for blocks that are to be copied to from a core that shares a cache with the reader's: above this a copy
-/// takes the lines as fast as a claim does.
-const CLAIMED_NEAR: usize = 32 << 10;
 /// A first `CLAIM_STEP` that takes longer, ns, takes its lines from a cache that is not shared (measured, with the clock:
 /// 40 to 60 between cores of one cache, 100 to 200 between others).
 const FAR: u64 = 85;
-/// What is left to claim of a block up to this size when it is lent is claimed then.
-const CLAIMED_AT_ONCE: usize = 512 << 10;
 /// How many bytes are claimed between two looks at what a waiting endpoint waits for.
 const CLAIM_STEP: usize = 4 << 10;
 
@@ -36,7 +31,7 @@ impl Pool {
         if claimed == 0 && len >= CLAIM_STEP {
             return self.claim_timed(id, len, now);
         }
-        (self.lends || len <= CLAIMED_NEAR || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP)
+        (self.lends || self.slow_steps > 0) && self.claim_up_to(id, len, CLAIM_STEP)
     }
 
     /// The first step, which shows how far away the reader's cache is.
@@ -91,13 +86,10 @@ impl Pool {
         true
     }
 
-    /// The block is to be filled in place by the code: has `len` bytes of it claimed, as far as that pays.
+    /// Blocks are filled in place by the code.
     #[inline]
-    pub fn lend(&mut self, id: BlockId, len: usize) {
+    pub fn lends(&mut self) {
         self.lends = true;
-        if len <= CLAIMED_AT_ONCE && self.block(id).claimed < len {
-            self.claim_up_to(id, len, len);
-        }
     }
 
     /// The block is to be copied to.
@@ -129,7 +121,8 @@ mod tests {
         pool.reclaim(|_, _, _| true);
         assert!(pool.claim(now));
         assert!(bytes()[..CLAIM_STEP].iter().all(|&byte| byte == 0) && bytes()[CLAIM_STEP] == 7);
-        pool.lend(one, 10_000);
+        pool.lends();
+        while pool.claim(now) {}
         assert!(bytes()[..10_000].iter().all(|&byte| byte == 0) && bytes()[10_000] == 7);
         assert!(!pool.claim(now));
     }
@@ -145,7 +138,7 @@ mod tests {
             }
             let block = pool.take(len, |_, _, _| true).unwrap();
             pool.populate(block, len as usize).unwrap();
-            pool.lend(block, len as usize);
+            pool.lends();
             assert!(round < 3 || pool.block(block).claimed >= len as usize, "round {round}");
             pool.used_by(block, 0);
             pool.posted(block);
