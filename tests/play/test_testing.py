@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,7 +30,8 @@ while instance.reuse_instance():
     total = 0.0
     if instance.is_connected("seen"):
         instance.send("seen", Message(start.timestamp, data={"level": start.data}))
-        for slot in range(instance.get_port_length("forced")):
+        total += instance.receive("forced", slot=0).data
+        for slot in range(1, instance.get_port_length("forced")):
             total += instance.receive("forced", slot=slot).data
     data = start.data * instance.get_setting("k", "float") + total
     instance.send("end", Message(start.timestamp, start.timestamp + 1, data))
@@ -39,26 +41,32 @@ while instance.reuse_instance():
 
 
 @pytest.fixture
-def micro(tmp_path, monkeypatch):
+def temporary():
+    """The directory for temporary ones. Its name is short, since that of a socket is."""
+    with tempfile.TemporaryDirectory(prefix="p-", dir="/tmp") as place:
+        yield Path(place)
+
+
+@pytest.fixture
+def micro(tmp_path, temporary, monkeypatch):
     (tmp_path / "micro.py").write_text(MICRO)
-    (tmp_path / "tmp").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     return {"f_init": ["start"], "o_f": ["end"], "settings": {"k": 2.0}}
 
 
-def left(tmp_path):
-    return sorted(path.name for path in (tmp_path / "tmp").iterdir())
+def left(temporary):
+    return sorted(path.name for path in temporary.iterdir())
 
 
-def test_a_submodel_answers_as_often_as_it_is_asked_and_leaves_nothing(micro, tmp_path):
+def test_a_submodel_answers_as_often_as_it_is_asked_and_leaves_nothing(micro, temporary):
     with play("micro.py", **micro) as p:
         for i in range(3):
             p.send("start", Message(float(i), data=np.arange(4.0)))
             end = p.receive("end")
             assert (end.timestamp, end.next_timestamp) == (i, i + 1)
             assert np.array_equal(end.data, [0, 2, 4, 6])
-    assert left(tmp_path) == []
+    assert left(temporary) == []
 
 
 def test_ports_of_every_operator_and_slots(micro):
@@ -103,21 +111,21 @@ def test_a_submodel_that_fails_ends_the_test_with_its_last_words(micro):
     assert time.monotonic() - began < 20
 
 
-def test_an_answer_that_does_not_come_is_a_timeout_and_nothing_stays_behind(micro, tmp_path):
+def test_an_answer_that_does_not_come_is_a_timeout_and_nothing_stays_behind(micro, temporary):
     with pytest.raises(TimeoutError, match="end"):
         with play([sys.executable, "micro.py", "asleep"], **micro) as p:
             p.send("start", Message(0.0, data=1.0))
             p.receive("end", timeout=0.5)
-    assert running(tmp_path) == []
-    assert len(left(tmp_path)) == 1
+    assert running(temporary) == []
+    assert len(left(temporary)) == 1
 
 
-def test_a_submodel_that_does_not_end_is_ended(micro, tmp_path):
+def test_a_submodel_that_does_not_end_is_ended(micro, temporary):
     with pytest.raises(TimeoutError, match="did not end within 1.0 s"):
         with play([sys.executable, "micro.py", "lingering"], timeout=1.0, **micro) as p:
             p.send("start", Message(0.0, data=1.0))
             p.receive("end", timeout=30)
-    assert running(tmp_path) == []
+    assert running(temporary) == []
 
 
 def test_a_conduit_that_has_ended_is_closed(micro, tmp_path):
@@ -129,14 +137,14 @@ def test_a_conduit_that_has_ended_is_closed(micro, tmp_path):
             p.receive("end")
 
 
-def test_a_test_that_fails_keeps_its_run_and_says_where(micro, tmp_path, capsys):
+def test_a_test_that_fails_keeps_its_run_and_says_where(micro, temporary, capsys):
     with pytest.raises(AssertionError):
         with play("micro.py", **micro) as p:
             p.send("start", Message(0.0, data=1.0))
             assert p.receive("end").data == 5.0
     assert "run directory: " in capsys.readouterr().err
-    assert (Path(tmp_path / "tmp" / left(tmp_path)[0]) / "run" / "run.json").exists()
-    assert running(tmp_path) == []
+    assert ((temporary / left(temporary)[0]) / "run" / "run.json").exists()
+    assert running(temporary) == []
 
 
 def test_a_wrong_port_is_an_error_that_names_it_and_the_test_may_go_on(micro):
@@ -147,11 +155,11 @@ def test_a_wrong_port_is_an_error_that_names_it_and_the_test_may_go_on(micro):
         assert p.receive("end").data == 2.0
 
 
-def test_a_program_that_is_not_there_is_named(micro, tmp_path):
+def test_a_program_that_is_not_there_is_named(micro, temporary):
     with pytest.raises(RunError, match="there-is-none"):
         with play("./there-is-none", **micro):
             pass
-    assert left(tmp_path) == []
+    assert left(temporary) == []
 
 
 @pytest.mark.parametrize("arguments", [{}, {"program": "micro.py", "manual": True},

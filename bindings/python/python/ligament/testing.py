@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from . import _errors
 from ._enums import Operator
-from ._errors import RunError, TimeoutError, UsageError
+from ._errors import ClosedError, RunError, TimeoutError, UsageError
 from ._installed import program as command
 from ._ligament import Message, Settings, _fault
 from ._model import Model
@@ -129,6 +129,8 @@ class play:  # noqa: N801  (used as a function)
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            if isinstance(error, ClosedError) and self._failed():
+                raise RunError(self._why(), None) from error
             if error is not None:
                 self._stop()
                 print(f"run directory: {self.directory}", file=sys.stderr)
@@ -236,6 +238,13 @@ class play:  # noqa: N801  (used as a function)
         if error is not None:
             raise getattr(_errors, error, _errors.Error)(answer)
         return answer
+
+    def _failed(self) -> bool:
+        """Whether the submodel's conduits ended because it failed: then the run ends by itself."""
+        try:
+            return self._ended(1.0) != 0
+        except subprocess.TimeoutExpired:
+            return False
 
     def _ended(self, timeout: float | None) -> int:
         assert self._run is not None
