@@ -10,7 +10,7 @@ program relay
    real(real64) :: whole(total), flat(total), seven(7), t
    integer :: ranks, rank, part, first, passes, ierr, status
    character(len=16) :: mode
-   character(len=512) :: text
+   character(len=1024) :: text, why
 
    call MPI_Init(ierr)
    call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
@@ -24,8 +24,8 @@ program relay
    do while (all%reuse_instance())
       passes = passes + 1
       if (mode == 'unlike') then
-         call all%receive_into('start', seven, ierr=status, errmsg=text)
-         write (text, '(a, i0, 2a)') 'rank ', rank, ' got unexpected: ', trim(text)
+         call all%receive_into('start', seven, ierr=status, errmsg=why)
+         write (text, '(a, i0, 2a)') 'rank ', rank, ' got unexpected: ', trim(why)
          call say(text)
          call MPI_Barrier(all%comm(), ierr)   ! the run may end once rank 0 goes on: by then all have written
          cycle

@@ -29,13 +29,13 @@ module ligament_mpi
       ! The instance, for all that is not collective: on rank 0 only.
       type(ligament_instance) :: root
    contains
-      procedure :: rank
+      procedure :: rank => this_rank
       procedure :: comm
       procedure :: reuse_instance
       procedure :: receive
       procedure :: receive_into
       procedure :: finish
-      procedure :: free
+      procedure :: free => free_instance
       procedure, private :: share
    end type
 
@@ -109,9 +109,9 @@ contains
    end function
 
    ! This rank.
-   integer function rank(self)
+   integer function this_rank(self)
       class(ligament_mpi_instance), intent(in) :: self
-      rank = lfm_rank(self%ranks)
+      this_rank = lfm_rank(self%ranks)
    end function
 
    ! The communicator of all ranks, which is the instance's own.
@@ -204,7 +204,7 @@ contains
    end subroutine
 
    ! Gives back what the ranks share, and ends the instance if that was not done. Call it before MPI_Finalize.
-   subroutine free(self)
+   subroutine free_instance(self)
       class(ligament_mpi_instance), intent(inout) :: self
       if (.not. c_associated(self%ranks)) return
       if (self%rank() == 0) call self%root%free()
