@@ -127,6 +127,7 @@ impl Host for Stage {
             environment: all,
             directory: self.directory.clone(),
             output: self.directory.join(format!("{}.log", self.names[instance.index()])),
+            cores: Vec::new(),
         };
         guard.launch(endpoint.number(), command).map(|()| None)
     }
