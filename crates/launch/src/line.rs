@@ -196,6 +196,7 @@ mod tests {
             environment,
             directory: "/".into(),
             output: "/dev/null".into(),
+            cores: vec![3, 65],
         };
         let others = [Wish::Remove("/tmp/x/agent".into()), Wish::Note("naïve".into()), Wish::Sweep, Wish::End];
         let all = [Wish::Start(5, command), Wish::Watch(7), Wish::Forget(u32::MAX)].into_iter().chain(others);
