@@ -17,22 +17,27 @@ public final class Ping {
         }
     }
 
+    private static void play(Instance instance, boolean first, double[] data, long[] times) {
+        for (int i = 0; i < times.length; i++) {
+            if (first) {
+                long began = System.nanoTime();
+                give(instance, data);
+                take(instance, data.length);
+                times[i] = System.nanoTime() - began;
+            } else {
+                take(instance, data.length);
+                give(instance, data);
+            }
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         int count = Integer.parseInt(args[1]) / Double.BYTES;
         long[] times = new long[Integer.parseInt(args[2])];
         double[] data = new double[count];
         try (Instance instance = new Instance()) {
-            instance.reuseInstance();
-            for (int i = 0; i < times.length; i++) {
-                if (args[0].equals("a")) {
-                    long began = System.nanoTime();
-                    give(instance, data);
-                    take(instance, count);
-                    times[i] = System.nanoTime() - began;
-                } else {
-                    take(instance, count);
-                    give(instance, data);
-                }
+            while (instance.reuseInstance()) {
+                play(instance, args[0].equals("a"), data, times);
             }
         }
         if (args[0].equals("a")) {
