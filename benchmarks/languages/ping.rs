@@ -1,11 +1,19 @@
 //! Rust: as ping.c.
 
-use ligament_instance::{Array, DType, Instance, Order, Outgoing, Value};
+use ligament_instance::{ArrayRef, Instance, Order, Outgoing, Times, Value};
 use std::fmt::Write;
 use std::time::Instant;
 
-fn give(instance: &mut Instance, data: &Value) {
-    instance.send("out", &Outgoing::at(0.0, data), None).expect("sent");
+fn give(instance: &mut Instance, data: &[f64]) {
+    let sent = match data.len() {
+        0 => instance.send("out", &Outgoing::at(0.0, &Value::None), None),
+        count => {
+            let shape = [count as u64];
+            let array = ArrayRef::from_slice(data, &shape, Order::RowMajor);
+            instance.send_array("out", Times { timestamp: 0.0, next_timestamp: None }, array, None)
+        }
+    };
+    sent.expect("sent");
 }
 
 fn take(instance: &mut Instance, count: u64) {
@@ -22,13 +30,7 @@ fn main() {
     let bytes: u64 = bytes.parse().expect("a number");
     let rounds: usize = rounds.parse().expect("a number");
     let count = bytes / 8;
-    let data = match count {
-        0 => Value::None,
-        _ => {
-            let zeros = vec![0; bytes as usize].into();
-            Value::Array(Array::new(DType::Float64, &[count], Order::RowMajor, zeros, None).expect("an array"))
-        }
-    };
+    let data = vec![0.0; count as usize];
     let mut instance = Instance::new(None).expect("a run");
     instance.reuse_instance().expect("a run");
     let mut times = Vec::with_capacity(rounds);
