@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 MICRO = """
 import sys
+import time
 from ligament import Instance, Message, Operator
 
 instance = Instance({Operator.F_INIT: ["start"], Operator.O_I: ["seen[]"], Operator.O_F: ["end"]})
@@ -145,3 +147,24 @@ def test_scripts_get_json(play):
     wrong = json.loads(play(CASE.replace("[2.0]", "[2.5]"), options=["--json"]).stdout)
     assert (wrong["ok"], wrong["wrong"][0]["line"]) == (False, 9)
     assert Path(wrong["run_directory"]).is_dir()
+
+
+def is_up(record):
+    """What a run says of itself, once it does."""
+    return {key: value for key, value in json.loads(record.read_text()).items() if value} if record.exists() else {}
+
+
+def test_a_submodel_can_be_started_by_hand(tmp_path):
+    (tmp_path / "micro.py").write_text(MICRO)
+    (tmp_path / "case.yaml").write_text(CASE)
+    playing = subprocess.Popen(["ligament", "play", "case.yaml", "--manual", "--run-dir", "run"], cwd=tmp_path,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = playing.stderr.readline()
+    assert said.startswith("start the submodel: ligament join ") and said.endswith(" submodel -- PROGRAM\n"), said
+    deadline = time.monotonic() + 30
+    while "agent" not in is_up(tmp_path / "run/run.json") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    subprocess.run(["ligament", "join", tmp_path / "run", "submodel", "--", sys.executable, tmp_path / "micro.py"],
+                   check=True, timeout=60)
+    printed, _ = playing.communicate(timeout=60)
+    assert (playing.returncode, printed) == (0, "2 of 2 messages as expected\n")

@@ -121,3 +121,57 @@ def test_what_cannot_be_recorded_is_said(user, words, text):
     done = user("play", "case.yaml", "--record", "model.ymmsl", *words)
     assert done.returncode == 2 and text in done.stderr, done.stderr
     assert not (user.path / "case.yaml").exists()
+
+
+def test_what_lies_beside_a_case_stays_as_it_is(user):
+    (user.path / "case.part").write_text("mine")
+    assert record(user).returncode == 0
+    assert (user.path / "case.part").read_text() == "mine"
+    assert not list(user.path.glob(".case*"))
+
+
+def test_a_case_that_appears_meanwhile_is_not_overwritten(user):
+    (user.path / "macro.py").write_text(MACRO.replace("for t in range(3):",
+                                                     f"open({str(user.path / 'case.yaml')!r}, 'w').write('mine')\n    for t in range(3):"))
+    done = record(user)
+    assert done.returncode == 2 and "is there already" in done.stderr and "the recording is in .case.yaml." in done.stderr
+    assert (user.path / "case.yaml").read_text() == "mine"
+    (kept,) = user.path.glob(".case.yaml.*")
+    assert kept.read_text().startswith("ligament_case: 1\n")
+
+
+def test_a_case_that_cannot_be_written_is_refused_before_the_run(user):
+    done = user("play", "nowhere/case.yaml", "--record", "model.ymmsl", "--instance", "micro")
+    assert done.returncode == 2 and "cannot be written" in done.stderr and not (user.path / "runs").exists()
+
+
+@pytest.mark.parametrize("instance, factor", [("micro[0]", "2.0"), ("micro[1]", "5.0")])
+def test_the_settings_are_those_that_the_instance_sees(user, instance, factor):
+    model = MODEL.replace("ports: {f_init: [start, hint], o_f: end}}", "ports: {f_init: [start, hint], o_f: end}, multiplicity: 2}")
+    (user.path / "model.ymmsl").write_text(model.replace("  factor: 7.0\n", "  factor: 7.0\n  micro[1].factor: 5.0\n"))
+    (user.path / "macro.py").write_text("""
+from ligament import Array, Instance, Message, Operator
+import numpy as np
+instance = Instance({Operator.O_I: ["state[]", "hint[]"], Operator.S: ["result[]"]})
+while instance.reuse_instance():
+    for slot in range(2):
+        instance.send("state", Message(0.0, data={"field": Array(np.ones(2), ["x"])}), slot=slot)
+        instance.send("hint", Message(0.0, data=[0]), slot=slot)
+    for slot in range(2):
+        instance.receive("result", slot=slot)
+""")
+    assert record(user, instance=instance).returncode == 0
+    text = (user.path / "case.yaml").read_text()
+    assert f"settings:\n  factor: {factor}\nmessages:" in text, text
+    assert user("play", "case.yaml", "--", sys.executable, "micro.py").returncode == 0
+
+
+@pytest.mark.parametrize("old, new, text", [
+    ("    micro.end: macro.result\n", "    micro.end: macro.result\n    micro.more: micro.again\n", "a conduit to itself"),
+    ("    macro.hint: micro.hint\n", "    macro.hint: micro.muscle_settings_in\n", "receives settings on muscle_settings_in"),
+])
+def test_an_instance_that_cannot_be_recorded_is_refused(user, old, new, text):
+    model = MODEL.replace("f_init: [start, hint], o_f: end", "f_init: [start, hint], o_i: more, s: again, o_f: end")
+    (user.path / "model.ymmsl").write_text(model.replace(old, new))
+    done = record(user)
+    assert done.returncode == 2 and text in done.stderr, done.stderr

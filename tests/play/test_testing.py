@@ -1,9 +1,11 @@
 """`ligament.testing.play`: one submodel alone, driven from a test."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -192,3 +194,81 @@ def running(folder):
         except OSError:
             pass
     return found
+
+
+def test_a_submodel_is_played_within_a_block_and_once(micro):
+    p = play("micro.py", **micro)
+    for use in (lambda: p.receive("end"), lambda: p.directory):
+        with pytest.raises(UsageError, match="within a block"):
+            use()
+    with p:
+        with pytest.raises(UsageError, match="once"):
+            p.__enter__()
+        p.send("start", Message(0.0, data=1.0))
+        p.receive("end")
+    with pytest.raises(UsageError, match="within a block"):
+        p.receive("end")
+
+
+def test_what_cannot_be_a_slot_is_refused_and_the_test_may_go_on(micro):
+    with play("micro.py", **micro) as p:
+        for slot in (-1, 2**70, "a"):
+            with pytest.raises(UsageError):
+                p.send("start", Message(0.0, data=1.0), slot=slot)
+        p.send("start", Message(0.0, data=1.0))
+        assert p.receive("end").data == 2.0
+
+
+def test_two_threads_get_their_own_answers(micro):
+    with play("micro.py", **micro) as p:
+        polled = []
+        looking = threading.Thread(target=lambda: polled.extend(p.poll("end") for _ in range(200)))
+        looking.start()
+        for i in range(50):
+            p.send("start", Message(float(i), data=1.0))
+            assert p.receive("end").timestamp == i
+        looking.join()
+    assert set(polled) <= {True, False}
+
+
+KILLED = """
+import sys
+from ligament import Message
+from ligament.testing import play
+with play([sys.executable, "micro.py", "asleep"], f_init=["start"], o_f=["end"], settings={"k": 2.0}) as p:
+    p.send("start", Message(0.0, data=1.0))
+    print(p.directory, flush=True)
+    p.receive("end")
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_test_that_is_killed_while_it_waits_leaves_no_process(micro, temporary, how):
+    test = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "TMPDIR": str(temporary)})
+    assert test.stdout.readline()
+    time.sleep(1)
+    assert running(temporary)
+    test.send_signal(how)
+    test.wait(10)
+    deadline = time.monotonic() + 10
+    while running(temporary) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert running(temporary) == []
+
+
+def test_a_signal_while_the_block_ends_leaves_no_process(micro, temporary):
+    def give_up(*_):
+        raise KeyError("given up")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        with pytest.raises(KeyError):
+            with play([sys.executable, "micro.py", "lingering"], **micro) as p:
+                p.send("start", Message(0.0, data=1.0))
+                p.receive("end")
+                signal.alarm(1)
+        assert running(temporary) == []
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

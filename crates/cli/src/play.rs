@@ -50,7 +50,7 @@ pub(crate) struct Play {
     /// How long to wait for each answer.
     #[arg(long, value_name = "TIME", value_parser = crate::spread::seconds, default_value = "60s")]
     pub timeout: Duration,
-    /// Where to put the run directory [default: a temporary one, kept only if something differs].
+    /// Where to put the run directory [default: a temporary one, kept only if something differs; with --record, below runs].
     #[arg(long, value_name = "DIR")]
     pub run_dir: Option<PathBuf>,
     /// Print what was found as JSON.

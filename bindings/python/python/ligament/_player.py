@@ -4,13 +4,16 @@ It is a process of its own, since a program is one instance at most and a test m
 """
 
 import copyreg
+import os
+import select
 import sys
+import threading
 from multiprocessing.connection import Client
 from typing import Any
 
 import numpy as np
 
-from ._errors import Error, RunEndsError
+from ._errors import RunEndsError
 from ._instance import Instance
 from ._ligament import Array, Message, Settings
 
@@ -54,21 +57,28 @@ class Player:
         self.instance.finish()
 
 
+def _end_with(test: int) -> None:
+    """Ends this process when the test closes its end of the socket, also in the middle of a call: the run ends then."""
+    gone = select.poll()
+    gone.register(test, select.POLLRDHUP)
+    gone.poll()
+    os._exit(1)
+
+
 def main() -> None:
     """Does what is said on the socket named as the only argument, until the instance ends or nobody says more."""
     with Client(sys.argv[1], "AF_UNIX") as test:
+        threading.Thread(target=_end_with, args=(test.fileno(),), daemon=True).start()
         player, last = Player(), False
         while not last:
             try:
                 what, *arguments = test.recv()
             except EOFError:
-                if player.instance is not None:
-                    player.instance.error_shutdown("the test that played this submodel has ended")
                 return
             try:
                 answer = (None, getattr(player, what)(*arguments))
                 last = what == "finish"
-            except (Error, TypeError, ValueError) as error:
+            except Exception as error:
                 last = isinstance(error, RunEndsError)
                 answer = (type(error).__name__, str(error))
             test.send(answer)

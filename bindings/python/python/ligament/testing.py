@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Listener
@@ -28,6 +29,15 @@ from ._player import parts_of
 
 _SUBMODEL, _PLAYER = "submodel", "player"
 _GRACE = 10.0  # s for a run that has been told to end
+
+
+def _outside() -> UsageError:
+    return UsageError(_fault("bad-argument", "a submodel is played within a block: with play(...) as p:"))
+
+
+def _check_time(timeout: float | None) -> None:
+    if timeout is not None and not timeout >= 0:
+        raise UsageError(_fault("bad-argument", f"a timeout cannot be {timeout} s"))
 
 
 class play:  # noqa: N801  (used as a function)
@@ -68,8 +78,11 @@ class play:  # noqa: N801  (used as a function)
         run_dir: str | PathLike[str] | None = None,
         manual: bool = False,
     ) -> None:
-        if (program is None) != manual:
+        if (program is None) != manual or (isinstance(program, Sequence) and not program):
             raise UsageError(_fault("bad-argument", "give the submodel's program, or manual=True"))
+        if mpi is not None and mpi < 1:
+            raise UsageError(_fault("bad-argument", f"a submodel cannot have {mpi} MPI processes"))
+        _check_time(timeout)
         ports = {"f_init": f_init, "o_i": o_i, "s": s, "o_f": o_f}
         for operator, names in ports.items():
             if isinstance(names, str):
@@ -82,10 +95,14 @@ class play:  # noqa: N801  (used as a function)
         self._home: Path | None = None
         self._run: subprocess.Popen[bytes] | None = None
         self._player: Connection | None = None
+        # One question at a time: the answers have no names.
+        self._asking = threading.Lock()
 
     @property
     def directory(self) -> Path:
-        """The run directory."""
+        """The run directory, within the block."""
+        if self._wanted is None and self._home is None:
+            raise _outside()
         return self._wanted or self._made() / "run"
 
     def send(self, port: str, message: Message, slot: int | None = None) -> None:
@@ -101,6 +118,7 @@ class play:  # noqa: N801  (used as a function)
         Raises:
             ClosedError: The submodel has ended, and sends no more.
         """
+        _check_time(timeout)
         return Message(*self._ask("receive", port, slot, self._timeout if timeout is None else timeout))
 
     def poll(self, port: str, slot: int | None = None) -> bool:
@@ -116,6 +134,8 @@ class play:  # noqa: N801  (used as a function)
         return int(self._ask("get_port_length", port))
 
     def __enter__(self) -> Self:
+        if self._home is not None:
+            raise UsageError(_fault("bad-argument", "a submodel is played once: call play(...) for each block"))
         self._made()
         try:
             self._begin()
@@ -129,26 +149,34 @@ class play:  # noqa: N801  (used as a function)
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if isinstance(error, ClosedError) and self._failed():
-                raise RunError(self._why(), None) from error
-            if error is not None:
-                self._stop()
-                print(f"run directory: {self.directory}", file=sys.stderr)
-                return
-            with suppress(RunError):
-                self._ask("finish")
-            try:
-                status = self._ended(self._timeout)
-            except subprocess.TimeoutExpired:
-                self._stop()
-                text = f"the submodel did not end within {self._timeout} s of the last message"
-                raise TimeoutError(f"{_fault('case-differs', text)}\nRun directory: {self.directory}") from None
-            if status != 0:
-                raise RunError(self._why(), None)
-            self._clear()
+            self._leave(error)
+        except BaseException:
+            self._stop()
+            raise
         finally:
             if self._player is not None:
                 self._player.close()
+                self._player = None
+
+    def _leave(self, error: BaseException | None) -> None:
+        """The block is over: ends the run, and says what went wrong with it."""
+        if isinstance(error, ClosedError) and self._failed():
+            raise RunError(self._why(), None) from error
+        if error is not None:
+            self._stop()
+            print(f"run directory: {self.directory}", file=sys.stderr)
+            return
+        with suppress(RunError):
+            self._ask("finish")
+        try:
+            status = self._ended(self._timeout)
+        except subprocess.TimeoutExpired:
+            self._stop()
+            text = f"the submodel did not end within {self._timeout} s of the last message"
+            raise TimeoutError(f"{_fault('case-differs', text)}\nRun directory: {self.directory}") from None
+        if status != 0:
+            raise RunError(self._why(), None)
+        self._clear()
 
     def _made(self) -> Path:
         """The temporary directory, for this user alone. A socket lies in it, whose name may not be long."""
@@ -226,17 +254,23 @@ class play:  # noqa: N801  (used as a function)
 
     def _ask(self, what: str, *arguments: Any) -> Any:
         """Has the player do something."""
-        if self._player is None:
-            raise UsageError(_fault("bad-argument", "a submodel is played within a block: with play(...) as p:"))
-        try:
-            self._player.send((what, *arguments))
-            error, answer = self._player.recv()
-        except (EOFError, OSError):
-            raise RunError(self._why(), None) from None
+        player = self._player
+        if player is None or player.closed:
+            raise _outside()
+        with self._asking:
+            try:
+                player.send((what, *arguments))
+                error, answer = player.recv()
+            except (EOFError, OSError):
+                raise RunError(self._why(), None) from None
+            except BaseException:
+                # The answer may still come, and would be taken for that of another question.
+                player.close()
+                raise
         if error == "RunEndsError":
             raise RunError(self._why(), None)
         if error is not None:
-            raise getattr(_errors, error, _errors.Error)(answer)
+            raise getattr(_errors, error, UsageError)(answer)
         return answer
 
     def _failed(self) -> bool:

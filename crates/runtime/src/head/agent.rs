@@ -43,6 +43,7 @@ impl Host for Runtime<'_> {
         let n = self.model.instances.len();
         let path = self.directory.path().display().to_string();
         self.add(Level::Info, "run", &format!("{} instances of {}, in {path}", n, self.model.name));
+        self.say_cores();
         for i in InstanceId::first(n) {
             if self.by_hand[i.index()] && self.homes.contains_key(&i) {
                 let (name, run) = (self.name(i), self.directory.name());

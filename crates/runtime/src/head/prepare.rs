@@ -78,14 +78,21 @@ impl Runtime<'_> {
 
     /// Gives the processes of this machine cores of their own, if there are enough.
     fn share_cores(&mut self, homes: &[(InstanceId, PathBuf)]) {
-        let here: Vec<InstanceId> = homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i)).collect();
+        let here: Vec<InstanceId> = homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i) && !self.by_hand[i.index()]).collect();
         let needs: Vec<_> = here.iter().map(|i| self.model.instances[i.index()].resources).collect();
         self.cores = here.into_iter().zip(cores_for(&needs)).filter(|(_, cores)| !cores.is_empty()).collect();
-        if !self.cores.is_empty() {
-            let each = homes.iter().filter_map(|(i, _)| Some(format!("{} {}", self.name(*i), said_cores(self.cores.get(i)?))));
-            let text = format!("cores: {}", each.collect::<Vec<_>>().join(", "));
-            self.add(Level::Info, "run", &text);
+    }
+
+    /// Says in the log who has which cores.
+    pub(super) fn say_cores(&mut self) {
+        let mut each: Vec<InstanceId> = self.cores.keys().copied().collect();
+        if each.is_empty() {
+            return;
         }
+        each.sort_unstable();
+        let each: Vec<String> =
+            each.iter().map(|i| format!("{} {}", self.name(*i), said_cores(&self.cores[i]))).collect();
+        self.add(Level::Info, "run", &format!("cores: {}", ligament_manager::some_of(&each, 20)));
     }
 
     /// Where the model was read from, in full.

@@ -249,7 +249,8 @@ fn model_text(case: &Case, options: &PlayOptions, case_file: &Path, result: &Pat
             let _ = writeln!(text, "resources:\n  {SUBMODEL}: {{mpi_processes: {processes}}}");
         }
     } else {
-        let _ = writeln!(text, "  {SUBMODEL}: {{execution_model: manual}}");
+        // It is started by hand; what a program must have is never started.
+        let _ = writeln!(text, "  {SUBMODEL}: {{executable: /bin/true}}");
     }
     Ok(text)
 }

@@ -9,7 +9,7 @@ use ligament_instance::{Error, Flags, Instance, Kind, Message, Outgoing, ValueRe
 use ligament_manager::RunState;
 use ligament_model::{
     Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved, ResolvedComponent, ResolvedInstance,
-    ResolvedPort, Settings,
+    ResolvedPort,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 /// The recorder's component. No model can have one of this name as well.
 const RECORDER: &str = "recorder";
-/// What the recorder sends is on a port named after that on which it came.
-const HANDED_ON: &str = "_recorded";
+/// The port on which overlays of settings come.
+const SETTINGS_IN: &str = "muscle_settings_in";
 /// How long nothing may be on any port until it is looked whether one of them has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -48,6 +48,8 @@ struct Plan {
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedPort {
     name: String,
+    /// The recorder's own port, on which it hands on what came.
+    handed_on: String,
     /// Whether the submodel receives on it.
     to: bool,
     vector: bool,
@@ -59,13 +61,7 @@ struct RecordedPort {
 /// What cannot be recorded, or why the run could not begin.
 pub fn record(mut model: Resolved, options: RecordOptions) -> Result<RunResult, Fault> {
     let RecordOptions { case, instance, ligament, run } = options;
-    if case.symlink_metadata().is_ok() {
-        return Err(fault!(
-            CASE_UNREADABLE,
-            "{} is there already; name another file, or remove it first",
-            case.display()
-        ));
-    }
+    let made_case = NewCase::begin(&case)?;
     let place = PlayDirectories::new(run.directory.as_deref())?;
     let (plan_file, made) = (place.result.with_extension("plan"), place.result.with_extension("case"));
     let done = prepare(&mut model, &instance, &ligament, &plan_file, &made).and_then(|()| {
@@ -76,15 +72,66 @@ pub fn record(mut model: Resolved, options: RecordOptions) -> Result<RunResult, 
         if result.record.state == RunState::Done {
             let text = std::fs::read(&made)
                 .map_err(|error| fault!(CASE_UNREADABLE, "the recorder left no case: {error}"))?;
-            let part = case.with_extension("part");
-            std::fs::write(&part, text)
-                .and_then(|()| std::fs::rename(&part, &case))
-                .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", case.display()))?;
+            made_case.finish(&text)?;
         }
         Ok(result)
     });
     place.clear();
     written
+}
+
+/// A case file that is to be written: under another name beside it, so that nothing of the user's is ever replaced.
+struct NewCase {
+    case: PathBuf,
+    part: PathBuf,
+    /// Whether the other name is still to be removed.
+    is_open: bool,
+}
+
+impl NewCase {
+    /// Before the run: whether the file can be written.
+    fn begin(case: &Path) -> Result<NewCase, Fault> {
+        if case.symlink_metadata().is_ok() {
+            return Err(NewCase::is_there(case));
+        }
+        let name = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let part = case.with_file_name(format!(".{name}.{}", std::process::id()));
+        std::fs::File::create_new(&part)
+            .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", case.display()))?;
+        Ok(NewCase { case: case.to_owned(), part, is_open: true })
+    }
+
+    fn finish(mut self, text: &[u8]) -> Result<(), Fault> {
+        std::fs::write(&self.part, text)
+            .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display()))?;
+        // A second name, which must be a new one.
+        match std::fs::hard_link(&self.part, &self.case) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                self.is_open = false;
+                let why = NewCase::is_there(&self.case);
+                Err(why.told(|why| format!("{why}; the recording is in {}", self.part.display())))
+            }
+            // Some file systems have no second names.
+            Err(_) => {
+                self.is_open = false;
+                std::fs::rename(&self.part, &self.case)
+                    .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display()))
+            }
+        }
+    }
+
+    fn is_there(case: &Path) -> Fault {
+        fault!(CASE_UNREADABLE, "{} is there already; name another file, or remove it first", case.display())
+    }
+}
+
+impl Drop for NewCase {
+    fn drop(&mut self) {
+        if self.is_open {
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
 }
 
 /// Puts the recorder between an instance and its peers.
@@ -103,11 +150,28 @@ fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made:
             port.name
         ));
     }
+    if connected.iter().any(|port| port.name.to_string() == SETTINGS_IN) {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "\"{name}\" receives settings on {SETTINGS_IN}, which a case does not hold; record it in a model without"
+        ));
+    }
+    if model.channels.iter().any(|channel| channel.from.instance == of && channel.to.instance == of) {
+        return Err(fault!(
+            CASE_UNREADABLE,
+            "\"{name}\" has a conduit to itself, of which a case would be both ends"
+        ));
+    }
     let told = Plan {
         head: head(model, of, &connected),
         ports: connected
             .iter()
-            .map(|port| RecordedPort { name: port.name.to_string(), to: !port.sends, vector: port.vector })
+            .map(|port| RecordedPort {
+                name: port.name.to_string(),
+                handed_on: handed_on(port, &connected).to_string(),
+                to: !port.sends,
+                vector: port.vector,
+            })
             .collect(),
     };
     let text = serde_json::to_string(&told).map_err(|error| fault!(CASE_UNREADABLE, "the plan: {error}"))?;
@@ -136,11 +200,12 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
     let name = Reference::from(unused(model));
     let mut ports = Vec::new();
     let mut places = vec![None; submodel.ports.len()];
+    let connected: Vec<&ResolvedPort> = submodel.ports.iter().filter(|port| port.connected).collect();
     for (at, port) in submodel.ports.iter().enumerate().filter(|(_, port)| port.connected) {
         places[at] = Some(ports.len() as u32);
         ports.push(ResolvedPort { operator: Operator::S, sends: false, ..port.clone() });
-        let handed_on = Identifier::new(&format!("{}{HANDED_ON}", port.name)).unwrap_or_else(|_| port.name.clone());
-        ports.push(ResolvedPort { name: handed_on, operator: Operator::OI, sends: true, ..port.clone() });
+        let name = handed_on(port, &connected);
+        ports.push(ResolvedPort { name, operator: Operator::OI, sends: true, ..port.clone() });
     }
     let resources = submodel.resources.clone();
     for at in 0..model.channels.len() {
@@ -172,6 +237,15 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
         resources,
         ports: ports.into(),
     });
+}
+
+/// The port on which the recorder sends what came on another: named after it, and like none of the others.
+fn handed_on(port: &ResolvedPort, all: &[&ResolvedPort]) -> Identifier {
+    let mut name = format!("{}_recorded", port.name);
+    while all.iter().any(|other| other.name.to_string() == name) {
+        name.push('_');
+    }
+    Identifier::new(&name).expect("letters after a port's name make another")
 }
 
 /// A name that no component has.
@@ -209,27 +283,40 @@ fn head(model: &Resolved, of: u32, ports: &[&ResolvedPort]) -> String {
     text
 }
 
-/// The settings that an instance may see, under the names by which it asks for them.
+/// The settings that an instance may see, under the names by which it asks for them: of `a.micro[1].x`, `a.micro.x`, `a.x` and
+/// `x` the first.
 fn settings_of(model: &Resolved, instance: &str) -> Vec<(String, String)> {
-    let of_component = instance.split('[').next().unwrap_or(instance);
-    let others: Vec<String> = model.components.iter().map(|one| format!("{}.", one.name)).collect();
-    let own = format!("{of_component}.");
-    let settings: &Settings = &model.settings;
-    let mut found: Vec<(String, String)> = Vec::new();
-    for (name, value) in settings.iter() {
-        let name = name.to_string();
-        let (short, is_own) = match name.strip_prefix(&own) {
-            Some(short) => (short.to_owned(), true),
-            None if others.iter().any(|other| name.starts_with(other.as_str())) => continue,
-            None => (name, false),
+    let without_index = instance.split('[').next().unwrap_or(instance);
+    let mut prefixes = vec![format!("{instance}."), format!("{without_index}.")];
+    let mut path = without_index;
+    while let Some((parent, _)) = path.rsplit_once('.') {
+        prefixes.push(format!("{parent}."));
+        path = parent;
+    }
+    prefixes.push(String::new());
+    let components: Vec<String> = model.components.iter().map(|one| one.name.to_string()).collect();
+    let of_another = |name: &str| {
+        let is_of = |component: &String| {
+            let rest = name.strip_prefix(component.as_str());
+            rest.is_some_and(|rest| rest.starts_with(['.', '[']))
         };
-        match found.iter_mut().find(|(known, _)| *known == short) {
-            Some(known) if is_own => known.1 = value.to_string(),
+        components.iter().any(is_of)
+    };
+    let mut found: Vec<(String, usize, String)> = Vec::new();
+    for (name, value) in model.settings.iter() {
+        let name = name.to_string();
+        let Some(rank) = prefixes.iter().position(|prefix| name.starts_with(prefix.as_str())) else { continue };
+        let short = name[prefixes[rank].len()..].to_owned();
+        if prefixes[rank].is_empty() && of_another(&name) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, ..)| *known == short) {
+            Some(known) if rank < known.1 => (known.1, known.2) = (rank, value.to_string()),
             Some(_) => {}
-            None => found.push((short, value.to_string())),
+            None => found.push((short, rank, value.to_string())),
         }
     }
-    found
+    found.into_iter().map(|(name, _, value)| (name, value)).collect()
 }
 
 /// Is the recorder in a run: hands on all messages, and writes the case when the last conduit has ended.
@@ -289,13 +376,13 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<()
                         data: ValueRef::from(&message.data),
                         settings: message.settings.as_ref(),
                     };
-                    instance.send(&format!("{}{HANDED_ON}", port.name), &outgoing, slot)?;
+                    instance.send(&port.handed_on, &outgoing, slot)?;
                 }
                 Err(error) if error.kind() == Kind::Closed => {
                     open.remove(at);
                     // Its slots end together.
                     if open.iter().all(|other| other.port.name != port.name) {
-                        instance.end_port(&format!("{}{HANDED_ON}", port.name))?;
+                        instance.end_port(&port.handed_on)?;
                     }
                 }
                 Err(error) => return Err(error),
