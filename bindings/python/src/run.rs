@@ -40,7 +40,8 @@ impl Starter for Forked<'_> {
             for (name, value) in what.environment {
                 environment.set_item(name, value)?;
             }
-            let process = self.start.call1(py, (what.instance, environment, what.directory, what.output, what.cores))?;
+            let process =
+                self.start.call1(py, (what.instance, environment, what.directory, what.output, what.cores))?;
             Ok(Started { pid: process.extract(py)?, leads_group: true })
         })
         .map_err(|error: PyErr| Fault::new(Code::NOT_STARTABLE, error.to_string()))

@@ -119,7 +119,8 @@ fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
         ..RunOptions::default()
     };
     let case = arguments.case.clone();
-    let options = RecordOptions { case, instance: instance.to_owned(), ligament: crate::site::own_command(), run };
+    let options =
+        RecordOptions { case, instance: instance.to_owned(), ligament: crate::site::own_command(), run };
     let result = record(model, options)?;
     let telling = if arguments.json { Telling::Json } else { Telling::Errors };
     let status = tell(&RunDirectory::open(&result.directory), &result.record, telling);

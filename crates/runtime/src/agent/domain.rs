@@ -118,9 +118,9 @@ impl<'a> Domain<'a> {
         for (i, cores) in here.into_iter().zip(cores_for(&needs)) {
             let instance = &begin.plan.instances[i.index()];
             let place = home.join(&instance.home);
-            domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default(), &cores).map_err(|why| {
-                fault!(NOT_STARTABLE, "{} cannot be started: {why}", instance.name).caused_by(&why)
-            })?;
+            domain.prepare(begin, i, &place, &staged.remove(&i).unwrap_or_default(), &cores).map_err(
+                |why| fault!(NOT_STARTABLE, "{} cannot be started: {why}", instance.name).caused_by(&why),
+            )?;
             outputs[i.index()] = output_in(&place);
             domain.homes.insert(i, place);
         }

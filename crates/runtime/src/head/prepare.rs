@@ -78,7 +78,8 @@ impl Runtime<'_> {
 
     /// Gives the processes of this machine cores of their own, if there are enough.
     fn share_cores(&mut self, homes: &[(InstanceId, PathBuf)]) {
-        let here: Vec<InstanceId> = homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i) && !self.by_hand[i.index()]).collect();
+        let here: Vec<InstanceId> =
+            homes.iter().map(|&(i, _)| i).filter(|&i| self.is_here(i) && !self.by_hand[i.index()]).collect();
         let needs: Vec<_> = here.iter().map(|i| self.model.instances[i.index()].resources).collect();
         self.cores = here.into_iter().zip(cores_for(&needs)).filter(|(_, cores)| !cores.is_empty()).collect();
     }

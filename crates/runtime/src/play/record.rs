@@ -115,8 +115,9 @@ impl NewCase {
             // Some file systems have no second names.
             Err(_) => {
                 self.is_open = false;
-                std::fs::rename(&self.part, &self.case)
-                    .map_err(|error| fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display()))
+                std::fs::rename(&self.part, &self.case).map_err(|error| {
+                    fault!(CASE_UNREADABLE, "{} cannot be written: {error}", self.case.display())
+                })
             }
         }
     }
@@ -137,7 +138,8 @@ impl Drop for NewCase {
 /// Puts the recorder between an instance and its peers.
 fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made: &Path) -> Result<(), Fault> {
     check_instance(model, name)?;
-    let of = model.instances.iter().position(|instance| instance.name.to_string() == name).unwrap_or_default() as u32;
+    let of = model.instances.iter().position(|instance| instance.name.to_string() == name).unwrap_or_default()
+        as u32;
     if model.light_program(of).is_some() {
         return Err(fault!(CASE_UNREADABLE, "\"{name}\" is a light component, which cannot be recorded alone"));
     }
@@ -337,7 +339,8 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
         Err(error) if error.kind() == Kind::RunEnds => return Ok(()),
         Err(error) => return Err(error.into()),
     }
-    std::fs::write(made, text).map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", made.display()))?;
+    std::fs::write(made, text)
+        .map_err(|error| fault!(RUN_DIRECTORY_UNWRITABLE, "{}: {error}", made.display()))?;
     Ok(instance.finish()?)
 }
 
@@ -388,7 +391,8 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<()
                 Err(error) => return Err(error),
             }
         }
-        let ports: Vec<(&str, Option<u32>)> = open.iter().map(|one| (one.port.name.as_str(), one.slot)).collect();
+        let ports: Vec<(&str, Option<u32>)> =
+            open.iter().map(|one| (one.port.name.as_str(), one.slot)).collect();
         match instance.wait_any(&ports, Wait::AtMost(LOOK_EVERY)) {
             Ok(_) => {}
             Err(error) if matches!(error.kind(), Kind::TimedOut | Kind::Closed) => {}
