@@ -152,7 +152,7 @@ fn prepare(model: &mut Resolved, name: &str, ligament: &Path, plan: &Path, made:
             port.name
         ));
     }
-    if connected.iter().any(|port| port.name.to_string() == SETTINGS_IN) {
+    if connected.iter().any(|port| port.name == *SETTINGS_IN) {
         return Err(fault!(
             CASE_UNREADABLE,
             "\"{name}\" receives settings on {SETTINGS_IN}, which a case does not hold; record it in a model without"
@@ -209,7 +209,7 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
         let name = handed_on(port, &connected);
         ports.push(ResolvedPort { name, operator: Operator::OI, sends: true, ..port.clone() });
     }
-    let resources = submodel.resources.clone();
+    let resources = submodel.resources;
     for at in 0..model.channels.len() {
         let channel = &model.channels[at];
         let inner = match (channel.from.instance == of, channel.to.instance == of) {
