@@ -318,7 +318,7 @@ fn elements(value: &Value) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn both_ways_mean_the_same(series in proptest::collection::vec(call(), 1..150)) {
