@@ -166,6 +166,9 @@ class play:  # noqa: N801  (used as a function)
             self._stop()
             print(f"run directory: {self.directory}", file=sys.stderr)
             return
+        if self._player is None or self._player.closed:
+            # A call was interrupted, and the block went on: the player has ended, and with it the run.
+            raise RunError(self._why(), None)
         with suppress(RunError):
             self._ask("finish")
         try:
@@ -210,7 +213,6 @@ class play:  # noqa: N801  (used as a function)
                         raise RunError(self._why(), None) from None
         finally:
             listener.close()
-        # Who is at which end of a conduit may be known only once both are there.
         self._ask("begin", {name: list(ports) for name, ports in self._mirrored().items()})
 
     def _mirrored(self) -> dict[str, list[str]]:
@@ -255,8 +257,11 @@ class play:  # noqa: N801  (used as a function)
     def _ask(self, what: str, *arguments: Any) -> Any:
         """Has the player do something."""
         player = self._player
-        if player is None or player.closed:
+        if player is None:
             raise _outside()
+        if player.closed:
+            text = "a call to this submodel was interrupted, so that no other can be made; leave the block, and play it again"
+            raise UsageError(_fault("bad-argument", text))
         with self._asking:
             try:
                 player.send((what, *arguments))
