@@ -10,7 +10,7 @@ fn cores_here() -> Vec<u32> {
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).map(|core| core as u32).collect()
 }
 
-/// Those of the given cores to which some process is bound that may not use all of them: another run's instances, say.
+/// Those of the given cores, in order, to which some process is bound that may not use all of them: another run's instances, say.
 /// The kernel's own threads do not count.
 fn bound_to(cores: &[u32]) -> Vec<u32> {
     let mut bound = Vec::new();
@@ -20,7 +20,7 @@ fn bound_to(cores: &[u32]) -> Vec<u32> {
         // A thread of the kernel has no memory of its own.
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
         let (Some(_), Some(allowed)) = (field("VmSize:"), field("Cpus_allowed_list:")) else { continue };
-        let here: Vec<u32> = parsed(allowed.trim()).filter(|core| cores.contains(core)).collect();
+        let here: Vec<u32> = parsed(allowed.trim()).filter(|core| cores.binary_search(core).is_ok()).collect();
         if here.len() < cores.len() {
             bound.extend(here);
         }
@@ -58,7 +58,7 @@ fn share_cores(cores: &[u32], needs: &[Resources]) -> Vec<Vec<u32>> {
     let mut left = cores.iter().copied();
     match all {
         // Where the agent's core is all that lacks, it is given away.
-        _ if all + kept <= cores.len() => left.by_ref().take(kept).for_each(drop),
+        _ if all.saturating_add(kept) <= cores.len() => left.by_ref().take(kept).for_each(drop),
         _ if all <= cores.len() => {}
         _ => return vec![Vec::new(); needs.len()],
     }
