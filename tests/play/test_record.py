@@ -1,5 +1,6 @@
 """`ligament play --record`: a case from a run of a whole model."""
 
+import json
 import os
 import subprocess
 import sys
@@ -175,3 +176,17 @@ def test_an_instance_that_cannot_be_recorded_is_refused(user, old, new, text):
     (user.path / "model.ymmsl").write_text(model.replace(old, new))
     done = record(user)
     assert done.returncode == 2 and text in done.stderr, done.stderr
+
+
+def test_a_message_that_holds_settings_is_refused_by_name(user):
+    (user.path / "macro.py").write_text(MACRO.replace("data=[t, None, True]", "data=[t, Settings({'a': 1})]")
+                                        .replace("import Array", "import Settings, Array"))
+    done = record(user)
+    assert done.returncode == 1 and 'a message on port "hint" holds settings' in done.stderr, done.stderr
+    assert not (user.path / "case.yaml").exists() and not list(user.path.glob(".case*"))
+
+
+def test_what_is_wrong_with_the_model_is_said_as_json_too(user):
+    (user.path / "model.ymmsl").write_text(MODEL.replace("args: micro.py", "args: mirco.py"))
+    done = record(user, "--json")
+    assert done.returncode == 2 and json.loads(done.stdout)["ok"] is False

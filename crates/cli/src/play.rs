@@ -108,7 +108,12 @@ fn recorded(arguments: &Play, instance: &str) -> Result<i32, Fault> {
     let options = CheckOptions { files: Files::MustExist, ..CheckOptions::default() };
     let mut report = read(&arguments.record, &arguments.settings, None, options)?;
     crate::say_lines(&report.to_text());
-    let Some(model) = report.resolved.take().filter(|_| report.is_ok()) else { return Ok(crate::BAD_USE) };
+    let Some(model) = report.resolved.take().filter(|_| report.is_ok()) else {
+        if arguments.json {
+            print(&format!("{}\n", report.to_json()));
+        }
+        return Ok(crate::BAD_USE);
+    };
     let run = RunOptions {
         directory: arguments.run_dir.clone(),
         show: if arguments.json { Show::Nothing } else { Show::View },

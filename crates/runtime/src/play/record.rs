@@ -9,15 +9,16 @@ use ligament_instance::{Error, Flags, Instance, Kind, Message, Outgoing, ValueRe
 use ligament_manager::RunState;
 use ligament_model::{
     Channel, Endpoint, Identifier, Operator, Program, Reference, Resolved, ResolvedComponent, ResolvedInstance,
-    ResolvedPort,
+    ResolvedPort, Resources,
 };
+use ligament_wire::Value;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The recorder's component. No model can have one of this name as well.
+/// The recorder's component, if no other has this name.
 const RECORDER: &str = "recorder";
 /// The port on which overlays of settings come.
 const SETTINGS_IN: &str = "muscle_settings_in";
@@ -209,7 +210,6 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
         let name = handed_on(port, &connected);
         ports.push(ResolvedPort { name, operator: Operator::OI, sends: true, ..port.clone() });
     }
-    let resources = submodel.resources;
     for at in 0..model.channels.len() {
         let channel = &model.channels[at];
         let inner = match (channel.from.instance == of, channel.to.instance == of) {
@@ -236,7 +236,8 @@ fn insert(model: &mut Resolved, of: u32, program: Program) {
         component: model.components.len() as u32 - 1,
         index: Vec::new(),
         program: Some(model.programs.len() as u32 - 1),
-        resources,
+        // One process, whatever the submodel is.
+        resources: Resources::default(),
         ports: ports.into(),
     });
 }
@@ -334,7 +335,8 @@ pub fn record_part(plan: &Path, made: &Path) -> Result<(), Fault> {
     let mut instance = Instance::with_options(None, flags, "rust")?;
     let mut text = plan.head.clone();
     match hand_on(&mut instance, &plan, &mut text) {
-        Ok(()) => {}
+        Ok(None) => {}
+        Ok(Some(why)) => return Ok(instance.error_shutdown(&why.with_code())?),
         // The run says why.
         Err(error) if error.kind() == Kind::RunEnds => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -350,7 +352,8 @@ struct Open<'a> {
     slot: Option<u32>,
 }
 
-fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<(), Error> {
+/// Hands on all messages and notes them in `text`. What cannot be recorded, if something came that a case does not hold.
+fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<Option<Fault>, Error> {
     instance.reuse_instance()?;
     let mut open = Vec::new();
     for port in &plan.ports {
@@ -371,6 +374,13 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<()
                 continue;
             }
             match instance.receive(&port.name, slot) {
+                Ok(message) if holds_settings(&message.data) => {
+                    return Ok(Some(fault!(
+                        CASE_UNREADABLE,
+                        "a message on port \"{}\" holds settings, which a case cannot; send them as a mapping",
+                        port.name
+                    )))
+                }
                 Ok(message) => {
                     text.push_str(&step(port, slot, &message));
                     let outgoing = Outgoing {
@@ -399,7 +409,16 @@ fn hand_on(instance: &mut Instance, plan: &Plan, text: &mut String) -> Result<()
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+fn holds_settings(value: &Value) -> bool {
+    match value {
+        Value::Settings(_) => true,
+        Value::List(items) => items.iter().any(holds_settings),
+        Value::Map(entries) => entries.iter().any(|(_, item)| holds_settings(item)),
+        _ => false,
+    }
 }
 
 /// A message as a case has it.
